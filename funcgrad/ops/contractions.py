@@ -1,0 +1,172 @@
+"""Contractions: matmul, dot, einsum and what is made of them. All are linear in each operand."""
+
+from __future__ import annotations
+
+import math
+import string
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import InputValueError
+from funcgrad.ops.elementwise import multiply
+from funcgrad.ops.indexing import scatter
+from funcgrad.ops.structural import normalized, reshape, transpose
+from funcgrad.primitive import register
+from funcgrad.rules import multilinear
+from funcgrad.rules.values import refuse_out, shape_of, unbroadcast
+
+# ------------------------------------------------------------------------------------------------ matmul
+
+
+def _flipped(x: Any) -> Any:
+    return np.swapaxes(x, -1, -2)
+
+
+def _matmul_x(ct: Any, x: Any, y: Any) -> Any:
+    if y.ndim == 1:
+        return unbroadcast(np.expand_dims(ct, -1) * y, x.shape)
+    if x.ndim == 1:
+        return unbroadcast(np.matmul(y, np.expand_dims(ct, -1))[..., 0], x.shape)
+    return unbroadcast(np.matmul(ct, _flipped(y)), x.shape)
+
+
+def _matmul_y(ct: Any, x: Any, y: Any) -> Any:
+    if x.ndim == 1:
+        ct = np.expand_dims(ct, -1) if y.ndim == 1 else np.expand_dims(ct, -2)
+        return unbroadcast(np.expand_dims(x, -1) * ct if y.ndim > 1 else x * ct, y.shape)
+    if y.ndim == 1:
+        return unbroadcast(np.matmul(_flipped(x), np.expand_dims(ct, -1))[..., 0], y.shape)
+    return unbroadcast(np.matmul(_flipped(x), ct), y.shape)
+
+
+matmul = multilinear(np.matmul, _matmul_x, _matmul_y)
+
+# ------------------------------------------------------------------------------------------------ dot
+
+
+def _dot_x(ct: Any, x: Any, y: Any) -> Any:
+    if y.ndim == 1:
+        return _outer(ct, y)
+    return np.tensordot(ct, np.moveaxis(y, -2, -1), y.ndim - 1) if y.ndim > 2 else np.dot(ct, y.T)
+
+
+def _dot_y(ct: Any, x: Any, y: Any) -> Any:
+    before = tuple(range(x.ndim - 1))
+    back = np.tensordot(x, ct, (before, before))
+    return back if y.ndim < 3 else np.moveaxis(back, 0, -2)
+
+
+def _outer(x: Any, y: Any) -> Any:
+    """All products, the axes of x first."""
+    return reshape(x, shape_of(x) + (1,) * len(shape_of(y))) * y
+
+
+_dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
+
+
+def dot(a: Any, b: Any, out: None = None) -> Any:
+    """np.dot."""
+    refuse_out("dot", out)
+    return multiply(a, b) if shape_of(a) == () or shape_of(b) == () else _dot_arrays(a, b)
+
+
+def outer(a: Any, b: Any, out: None = None) -> Any:
+    """np.outer."""
+    refuse_out("outer", out)
+    return reshape(a, (-1, 1)) * reshape(b, (1, -1))
+
+
+def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+    """np.tensordot: transposed and reshaped to a product of matrices."""
+    shape_a, shape_b = shape_of(a), shape_of(b)
+    if isinstance(axes, int | np.integer):
+        axes = (tuple(range(len(shape_a) - axes, len(shape_a))), tuple(range(axes)))
+    over_a, over_b = (
+        tuple(normalized(int(n), len(shape)) for n in (one if isinstance(one, tuple | list | np.ndarray) else (one,)))
+        for one, shape in zip(axes, (shape_a, shape_b), strict=True)
+    )
+    if [shape_a[n] for n in over_a] != [shape_b[n] for n in over_b]:
+        raise ValueError(f"tensordot: shapes {shape_a} and {shape_b} do not match over the axes {over_a} and {over_b}")
+    rows, columns = (tuple(n for n in range(len(shape)) if n not in over) for shape, over in ((shape_a, over_a), (shape_b, over_b)))
+    inner = math.prod(shape_a[n] for n in over_a)
+    left = reshape(transpose(a, rows + over_a), (math.prod(shape_a[n] for n in rows), inner))
+    right = reshape(transpose(b, over_b + columns), (inner, math.prod(shape_b[n] for n in columns)))
+    return reshape(dot(left, right), tuple(shape_a[n] for n in rows) + tuple(shape_b[n] for n in columns))
+
+
+# ------------------------------------------------------------------------------------------------ einsum
+
+
+def _letters(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
+    """The form einsum(x, [0, 1], y, [1, 2], [0, 2]) as a string of subscripts and the operands."""
+    arrays, lists = list(operands[0:-1:2]), list(operands[1::2])
+    terms = ["".join("..." if label is Ellipsis else string.ascii_letters[label] for label in labels) for labels in lists]
+    joined = ",".join(terms)
+    if len(operands) % 2:
+        joined += "->" + "".join("..." if label is Ellipsis else string.ascii_letters[label] for label in operands[-1])
+    return joined, arrays
+
+
+def _explicit(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str], str]:
+    """The terms of the operands and of the result, a letter for each axis: no ellipsis and no implied result."""
+    left, arrow, out = subscripts.replace(" ", "").partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise InputValueError(f"einsum: the subscripts {subscripts!r} name {len(terms)} operands, but {len(shapes)} were given")
+    spare = [letter for letter in string.ascii_letters if letter not in subscripts]
+    hidden = [len(shape) - len(term) + 3 if "..." in term else 0 for term, shape in zip(terms, shapes, strict=True)]
+    widest = "".join(spare[: max(hidden)])
+    if not arrow:
+        seen = "".join(terms).replace(".", "")
+        out = "..." * ("..." in left) + "".join(sorted(letter for letter in set(seen) if seen.count(letter) == 1))
+    terms = [term.replace("...", widest[len(widest) - n :]) for term, n in zip(terms, hidden, strict=True)]
+    for term, shape in zip(terms, shapes, strict=True):
+        if len(term) != len(shape):
+            raise InputValueError(f"einsum: the term {term!r} of {subscripts!r} names {len(term)} axes of an operand of shape {shape}")
+    return terms, out.replace("...", widest)
+
+
+def _einsum_transpose(n: int, ct: Any, *operands: Any, subscripts: str, optimize: Any) -> Any:
+    """Contract the cotangent with the other operands; then undo what operand n may have: axes summed alone, stretched, or repeated."""
+    terms, out = _explicit(subscripts, [shape_of(operand) for operand in operands])
+    sizes = dict(zip(terms[n], shape_of(operands[n]), strict=True))
+    others = [m for m in range(len(operands)) if m != n]
+    elsewhere = set(out).union(*(terms[m] for m in others))
+    reached = [letter for letter, size in sizes.items() if letter in elsewhere and size != 1]
+    equation = ",".join([out, *(terms[m] for m in others)]) + "->" + "".join(reached)
+    part = np.einsum(equation, ct, *(operands[m] for m in others), optimize=optimize)
+    found = iter(shape_of(part))
+    part = np.reshape(part, tuple(next(found) if letter in reached else 1 for letter in sizes))
+    part = np.broadcast_to(part, tuple(sizes.values()))
+    if len(sizes) == len(terms[n]):
+        return part
+    along = {
+        letter: np.arange(size).reshape(tuple(-1 if other == letter else 1 for other in sizes)) for letter, size in sizes.items()
+    }
+    return scatter(part, shape_of(operands[n]), tuple(along[letter] for letter in terms[n]))
+
+
+_einsum = multilinear(
+    lambda *operands, subscripts, optimize: np.einsum(subscripts, *operands, optimize=optimize), each=_einsum_transpose, name="einsum"
+)
+
+
+def einsum(*operands: Any, out: None = None, optimize: Any = False) -> Any:
+    """np.einsum, with subscripts as a string or as lists."""
+    refuse_out("einsum", out)
+    if isinstance(operands[0], str):
+        subscripts, arrays = operands[0], list(operands[1:])
+    else:
+        subscripts, arrays = _letters(operands)
+    return _einsum(*arrays, subscripts=subscripts, optimize=optimize)
+
+
+for _function, _operation in {
+    np.matmul: matmul,
+    np.dot: dot,
+    np.outer: outer,
+    np.tensordot: tensordot,
+    np.einsum: einsum,
+}.items():
+    register(_function, _operation)

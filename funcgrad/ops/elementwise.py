@@ -1,0 +1,209 @@
+"""Elementwise primitives: NumPy's real ufuncs of one and two arguments, `where` and `clip`.
+
+A partial multiplies its first argument, a tangent or a cotangent, by the derivative. Partials call the operations of this file rather than
+NumPy's functions or `/` and `**`: a Python float then stays one, and 1.0 / 0.0 is NumPy's inf instead of Python's error.
+"""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.primitive import register
+from funcgrad.rules import binary, elementwise, nondifferentiable, unary
+from funcgrad.rules.values import raw, refuse_out
+
+LN2, LN10 = math.log(2.0), math.log(10.0)
+
+
+def _pick(condition: Any, x: Any, y: Any) -> Any:
+    """np.where, but a Python float stays one where all three are numbers."""
+    if isinstance(condition, bool | np.bool_) and type(raw(x)) is float and type(raw(y)) is float:
+        return x if condition else y
+    return _where(condition, x, y)
+
+
+_where = elementwise(
+    np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t)
+)
+
+
+def where(condition: Any, x: Any = None, y: Any = None) -> Any:
+    """np.where: the derivative flows to the operand that was picked."""
+    if x is None and y is None:
+        return np.where(raw(condition))
+    return _pick(raw(condition), x, y)
+
+
+register(np.where, where)
+
+
+# ------------------------------------------------------------------------------------------------ arithmetic
+
+add = binary(np.add, None, None, call="x + y")
+subtract = binary(np.subtract, None, lambda t: -t, call="x - y")
+multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y")
+divide = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
+negative = unary(np.negative, lambda t: -t, lambda x: -x)
+positive = unary(np.positive, lambda t: t, lambda x: x)
+reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
+square = unary(np.square, lambda t, x: t * (2.0 * x), lambda x: x * x)
+absolute = unary(np.absolute, lambda t, x: t * sign(x), abs)
+fabs = unary(np.fabs, lambda t, x: t * sign(x), abs)
+conjugate = unary(np.conjugate, lambda t: t, lambda x: x)
+
+
+def _power_x(t: Any, x: Any, y: Any) -> Any:
+    """y * x**(y - 1), and 0 where y is 0, whatever x."""
+    if isinstance(y, int | float):
+        return t * (2.0 * x) if y == 2 else t * (y * power(x, y - 1)) if y != 0 else t * 0.0
+    plain = raw(y)
+    return t * (y * power(x, where(plain == 0, 1.0, y - 1)))
+
+
+def _power_y(t: Any, x: Any, ans: Any) -> Any:
+    """x**y * log(x), and 0 at x = 0: the limit for y > 0."""
+    return t * (ans * log(where(raw(x) == 0, 1.0, x)))
+
+
+def _python_power(x: float, y: float) -> float:
+    answer = x**y
+    return answer if type(answer) is float else float(np.power(x, y))  # (-8.0) ** 0.5 is complex to Python
+
+
+power = binary(np.power, _power_x, _power_y, scalar=_python_power)
+power_operator = power.with_function(operator.pow)
+float_power = binary(np.float_power, _power_x, _power_y, scalar=_python_power)
+floor_divide = nondifferentiable(np.floor_divide)
+remainder = binary(np.remainder, None, lambda t, x, y: -t * floor_divide(x, y))
+fmod = binary(np.fmod, None, lambda t, x, y: -t * trunc(divide(x, y)))
+
+
+def divmod_(x: Any, y: Any) -> tuple[Any, Any]:
+    """np.divmod."""
+    return floor_divide(x, y), remainder(x, y)
+
+
+register(np.divmod, divmod_)
+
+# ------------------------------------------------------------------------------------------------ roots, exponentials, logarithms
+
+sqrt = unary(np.sqrt, lambda t, ans: divide(0.5 * t, ans), math.sqrt)
+cbrt = unary(np.cbrt, lambda t, ans: divide(t, 3.0 * (ans * ans)))
+exp = unary(np.exp, lambda t, ans: t * ans, math.exp)
+exp2 = unary(np.exp2, lambda t, ans: t * (ans * LN2))
+expm1 = unary(np.expm1, lambda t, ans: t * (ans + 1.0), math.expm1)
+log = unary(np.log, lambda t, x: divide(t, x), math.log)
+log2 = unary(np.log2, lambda t, x: divide(t, x * LN2), math.log2)
+log10 = unary(np.log10, lambda t, x: divide(t, x * LN10), math.log10)
+log1p = unary(np.log1p, lambda t, x: divide(t, x + 1.0), math.log1p)
+
+
+def _log_weight(x: Any, ans: Any) -> Any:
+    """x - log(e**x + e**y), without the NaN of inf - inf."""
+    return where(raw(x) == raw(ans), 0.0 * ans if type(raw(ans)) is float else np.zeros_like(raw(ans)), x - ans)
+
+
+logaddexp = binary(np.logaddexp, lambda t, x, ans: t * exp(_log_weight(x, ans)), lambda t, y, ans: t * exp(_log_weight(y, ans)))
+logaddexp2 = binary(np.logaddexp2, lambda t, x, ans: t * exp2(_log_weight(x, ans)), lambda t, y, ans: t * exp2(_log_weight(y, ans)))
+
+# ------------------------------------------------------------------------------------------------ trigonometric and hyperbolic
+
+sin = unary(np.sin, lambda t, x: t * cos(x), math.sin)
+cos = unary(np.cos, lambda t, x: -t * sin(x), math.cos)
+tan = unary(np.tan, lambda t, ans: t * (ans * ans + 1.0), math.tan)
+arcsin = unary(np.arcsin, lambda t, x: divide(t, sqrt((1.0 - x) * (1.0 + x))), math.asin)
+arccos = unary(np.arccos, lambda t, x: -divide(t, sqrt((1.0 - x) * (1.0 + x))), math.acos)
+arctan = unary(np.arctan, lambda t, x: divide(t, x * x + 1.0), math.atan)
+sinh = unary(np.sinh, lambda t, x: t * cosh(x), math.sinh)
+cosh = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
+tanh = unary(np.tanh, lambda t, ans: t * (ans * -ans + 1.0), math.tanh)  # 1 - ans**2 with one temporary at a time
+arcsinh = unary(np.arcsinh, lambda t, x: divide(t, sqrt(x * x + 1.0)), math.asinh)
+arccosh = unary(np.arccosh, lambda t, x: divide(t, sqrt((x - 1.0) * (x + 1.0))), math.acosh)
+arctanh = unary(np.arctanh, lambda t, x: divide(t, (1.0 - x) * (1.0 + x)), math.atanh)
+arctan2 = binary(
+    np.arctan2, lambda t, x, y: t * divide(y, x * x + y * y), lambda t, x, y: -t * divide(x, x * x + y * y), scalar=math.atan2
+)
+hypot = binary(np.hypot, lambda t, x, ans: t * _cosine(x, ans), lambda t, y, ans: t * _cosine(y, ans), scalar=math.hypot)
+deg2rad = unary(np.deg2rad, lambda t: t * (math.pi / 180.0))
+rad2deg = unary(np.rad2deg, lambda t: t * (180.0 / math.pi))
+radians = unary(np.radians, lambda t: t * (math.pi / 180.0))
+degrees = unary(np.degrees, lambda t: t * (180.0 / math.pi))
+
+
+def _cosine(side: Any, length: Any) -> Any:
+    """side / length, 0 where the length is."""
+    return divide(side, where(raw(length) == 0, 1.0, length))
+
+
+# ------------------------------------------------------------------------------------------------ choices
+
+
+def _larger(t: Any, x: Any, y: Any) -> Any:
+    """t where x is the larger, half of it at a tie; a NaN in x is the larger, as np.maximum has it."""
+    x, y = raw(x), raw(y)
+    return where(x == y, 0.5 * t, where(_not(x <= y), t, 0.0))
+
+
+def _smaller(t: Any, x: Any, y: Any) -> Any:
+    return _larger(t, -raw(x), -raw(y))
+
+
+def _not(condition: Any) -> Any:
+    return not condition if type(condition) is bool else ~condition
+
+
+def _not_nan(partial: Any) -> Any:
+    """The partial of fmax and fmin: an operand that is NaN loses."""
+    return lambda t, x, y: where(np.isnan(raw(x)), 0.0, where(np.isnan(raw(y)), t, partial(t, x, y)))
+
+
+maximum = binary(np.maximum, _larger, lambda t, x, y: _larger(t, y, x))
+minimum = binary(np.minimum, _smaller, lambda t, x, y: _smaller(t, y, x))
+fmax = binary(np.fmax, _not_nan(_larger), lambda t, x, y: _not_nan(_larger)(t, y, x))
+fmin = binary(np.fmin, _not_nan(_smaller), lambda t, x, y: _not_nan(_smaller)(t, y, x))
+
+
+def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min: Any = None, max: Any = None) -> Any:  # noqa: A002
+    """np.clip: at a bound the derivative is shared with it, as at a tie."""
+    refuse_out("clip", out)
+    low, high = min if a_min is None else a_min, max if a_max is None else a_max
+    if low is not None:
+        a = maximum(a, low)
+    return a if high is None else minimum(a, high)
+
+
+register(np.clip, clip)
+
+# ------------------------------------------------------------------------------------------------ parts of a number
+
+copysign = elementwise(np.copysign, lambda t, x, y: t * (sign(x) * np.copysign(1.0, y)), None)
+nextafter = elementwise(np.nextafter, lambda t, x, y: t, None)
+ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None)
+
+
+def _fraction(x: Any) -> Any:
+    return np.modf(x)[0]
+
+
+def _mantissa(x: Any) -> Any:
+    return np.frexp(x)[0]
+
+
+fraction = unary(_fraction, lambda t: t, name="modf")
+mantissa = unary(_mantissa, lambda t, x: ldexp(t, -np.frexp(raw(x))[1]), name="frexp")
+register(np.modf, lambda x: (fraction(x), trunc(x)))
+register(np.frexp, lambda x: (mantissa(x), np.frexp(raw(x))[1]))
+
+sign, floor, ceil, trunc, rint, heaviside, spacing = map(
+    nondifferentiable, (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.heaviside, np.spacing)
+)
+equal, not_equal, less, less_equal, greater, greater_equal = map(
+    nondifferentiable, (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
+)
+logical_and, logical_or, logical_xor, logical_not, isnan, isinf, isfinite, signbit = map(
+    nondifferentiable, (np.logical_and, np.logical_or, np.logical_xor, np.logical_not, np.isnan, np.isinf, np.isfinite, np.signbit)
+)

@@ -1,0 +1,174 @@
+"""Indexing: `x[index]` of every kind, its transpose, and what is composed from them.
+
+The transpose of picking elements is adding them back where they came from: elements that were picked twice add up.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.ops.structural import normalized_axes
+from funcgrad.primitive import register
+from funcgrad.rules import linear
+from funcgrad.rules.values import raw, refuse_out, shape_of
+from funcgrad.tape import protect
+from funcgrad.tracer import Tracer
+
+_BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
+def _is_basic(index: Any) -> bool:
+    """Whether NumPy answers with a view, in which no element occurs twice."""
+    if type(index) is tuple:
+        return all(type(part) in _BASIC for part in index)
+    return type(index) in _BASIC
+
+
+def _getitem(x: Any, index: Any) -> Any:
+    return x[index]
+
+
+def _scatter(x: Any, shape: tuple[int, ...], index: Any) -> Any:
+    out = np.zeros(shape, getattr(x, "dtype", np.float64))
+    if _is_basic(index) or (type(index) is np.ndarray and index.dtype == bool):
+        out[index] = x
+    else:
+        np.add.at(out, index, x)
+    return out
+
+
+_pick = linear(_getitem, lambda ct, shape, index: scatter(ct, shape, index), name="getitem")
+scatter = linear(_scatter, lambda ct, _, shape, index: _pick(ct, index), name="scatter")
+
+
+def _settled(index: Any, x: Tracer) -> Any:
+    """An index that cannot change any more: tracers by their values, lists as arrays, arrays protected."""
+    if type(index) is tuple:
+        return tuple(_settled(part, x) for part in index)
+    if type(index) in _BASIC:
+        return index
+    if type(index) is slice:
+        return slice(*map(raw, (index.start, index.stop, index.step)))
+    index = np.asarray(index) if isinstance(index, list) else raw(index)
+    protect(index, x._scope)
+    return index
+
+
+def getitem(x: Tracer, index: Any) -> Any:
+    """x[index], basic or advanced.
+
+    Raises:
+        IndexError: the index does not fit the shape, or the tracer is of a number.
+    """
+    if not _is_basic(index):
+        index = _settled(index, x)
+    if type(x._primal) is float:
+        raise IndexError(f"a tracer of the number {x._primal!r} cannot be indexed (index {index!r})")
+    return _pick(x, index)
+
+
+def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
+    """np.take, as indexing."""
+    refuse_out("take", out)
+    indices = np.asarray(raw(indices))
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    size = shape_of(a)[axis]
+    if mode == "wrap":
+        indices = indices % size
+    elif mode == "clip":
+        indices = np.clip(indices, 0, size - 1)
+    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
+
+
+def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
+    """np.take_along_axis, as indexing."""
+    indices = raw(indices)
+    if axis is None:
+        return np.ravel(arr)[indices]
+    axis %= arr.ndim
+    if indices.ndim != arr.ndim:
+        raise ValueError(f"take_along_axis needs indices with as many axes as the array: got {indices.ndim} and {arr.ndim}")
+    grid = [np.arange(size).reshape((-1,) + (1,) * (arr.ndim - 1 - n)) for n, size in enumerate(arr.shape)]
+    return arr[tuple(indices if n == axis else part for n, part in enumerate(grid))]
+
+
+def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
+    """np.repeat, as taking rows more than once."""
+    if axis is None:
+        a, axis = np.ravel(a), 0
+    return take(a, np.repeat(np.arange(shape_of(a)[axis]), raw(repeats)), axis)
+
+
+def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
+    """np.flip, as slices that run backwards."""
+    ndim = len(shape_of(m))
+    axes = normalized_axes(axis, ndim)
+    return m[tuple(slice(None, None, -1) if n in axes else slice(None) for n in range(ndim))]
+
+
+def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """np.array_split, as slices."""
+    parts = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
+    before = (slice(None),) * (axis % len(shape_of(ary)))
+    return [ary[(*before, slice(int(part[0]), int(part[-1]) + 1) if part.size else slice(0, 0))] for part in parts]
+
+
+def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+    """np.split, as slices."""
+    size = shape_of(ary)[axis]
+    if isinstance(indices_or_sections, int | np.integer) and size % indices_or_sections:
+        raise ValueError(f"split needs equal parts: an axis of {size} does not divide into {indices_or_sections}; use np.array_split")
+    return array_split(ary, indices_or_sections, axis)
+
+
+class _Updater:
+    """`x.at[index]`: out-of-place changes of some elements."""
+
+    __slots__ = ("_index", "_x")
+
+    def __init__(self, x: Tracer, index: Any) -> None:
+        self._x = x
+        self._index = index if _is_basic(index) else _settled(index, x)
+
+    def get(self) -> Any:
+        """x[index]."""
+        return _pick(self._x, self._index)
+
+    def add(self, values: Any) -> Any:
+        """X with `values` added to the elements; an element that the index names twice gets both."""
+        return self._x + scatter(np.broadcast_to(values, self.get().shape), self._x.shape, self._index)
+
+    def set(self, values: Any) -> Any:
+        """X with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
+        hits = _scatter(np.ones(self.get().shape), self._x.shape, self._index)
+        if (hits > 1).any():
+            raise IndexError(f"x.at[index].set(v) with an index that names an element more than once: {self._index!r}")
+        return np.where(hits == 1, scatter(np.broadcast_to(values, self.get().shape), self._x.shape, self._index), self._x)
+
+
+class At:
+    """The property `x.at`."""
+
+    __slots__ = ("_x",)
+
+    def __init__(self, x: Tracer) -> None:
+        self._x = x
+
+    def __getitem__(self, index: Any) -> _Updater:
+        return _Updater(self._x, index)
+
+
+for _function, _operation in {
+    np.take: take,
+    np.take_along_axis: take_along_axis,
+    np.repeat: repeat,
+    np.flip: flip,
+    np.fliplr: lambda m: flip(m, 1),
+    np.flipud: lambda m: flip(m, 0),
+    np.split: split,
+    np.array_split: array_split,
+}.items():
+    register(_function, _operation)

@@ -1,0 +1,133 @@
+"""Python's operators and ndarray's methods on tracers: each is the operation of the same name."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError
+from funcgrad.ops import contractions, elementwise, indexing, reductions, structural
+from funcgrad.rules import linear
+from funcgrad.rules.values import raw
+from funcgrad.tracer import Tracer
+
+
+def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: operation(y, x)
+
+
+for _name, _operation in {
+    "add": elementwise.add,
+    "sub": elementwise.subtract,
+    "mul": elementwise.multiply,
+    "truediv": elementwise.divide,
+    "pow": elementwise.power_operator,
+    "floordiv": elementwise.floor_divide,
+    "mod": elementwise.remainder,
+    "divmod": elementwise.divmod_,
+    "matmul": contractions.matmul,
+}.items():
+    setattr(Tracer, f"__{_name}__", _operation)
+    setattr(Tracer, f"__r{_name}__", _reflected(_operation))
+
+
+def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    return lambda x, y: function(x._primal, raw(y))
+
+
+for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
+    setattr(Tracer, f"__{_name}__", _comparison(getattr(operator, _name)))
+
+
+def _cast(x: Any, dtype: Any) -> Any:
+    return np.asarray(x).astype(dtype)[()]
+
+
+_astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
+
+
+def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
+    """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
+    wanted = np.dtype(dtype)
+    return _astype(x, wanted) if wanted.kind in "fc" else np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+
+
+def _iterate(x: Tracer) -> Iterator[Any]:
+    if not x.shape:
+        raise TypeError("iteration over a tracer of a number: it has no axes")
+    return (x[n] for n in range(len(x)))
+
+
+def _item(x: Tracer, *index: Any) -> Any:
+    picked = x[index] if index else x
+    if picked.size != 1:
+        raise ValueError(f"item() needs one element, the tracer has shape {picked.shape}")
+    return structural.reshape(picked, ())
+
+
+def _reshape(x: Tracer, *shape: Any, order: str = "C") -> Any:
+    return structural.reshape(x, shape[0] if len(shape) == 1 else shape, order)
+
+
+def _transposed(x: Tracer, *axes: Any) -> Any:
+    return structural.transpose(x, axes[0] if len(axes) == 1 and not isinstance(axes[0], int) else axes or None)
+
+
+def _tolist(x: Tracer) -> Any:
+    return [part.tolist() if part.ndim else part for part in x] if x.ndim else x
+
+
+def _refuse(name: str) -> Callable[..., Any]:
+    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        raise ConcretizationError(f"{name} would change a tracer in place: use the function that returns a new array (np.sort, x.at[i].set(v), ...)")
+
+    return refused
+
+
+_METHODS: dict[str, Any] = {
+    "__neg__": elementwise.negative,
+    "__pos__": elementwise.positive,
+    "__abs__": elementwise.absolute,
+    "__getitem__": indexing.getitem,
+    "__iter__": _iterate,
+    "T": property(structural.transpose),
+    "mT": property(lambda x: structural.swapaxes(x, -1, -2)),
+    "at": property(indexing.At),
+    "all": reductions.all_,
+    "any": reductions.any_,
+    "argmax": reductions.argmax,
+    "argmin": reductions.argmin,
+    "argsort": reductions.argsort,
+    "astype": astype,
+    "clip": elementwise.clip,
+    "conj": elementwise.conjugate,
+    "conjugate": elementwise.conjugate,
+    "copy": lambda x, order="C": elementwise.positive(x),
+    "cumsum": reductions.cumsum,
+    "dot": contractions.dot,
+    "fill": _refuse("fill"),
+    "flatten": structural.ravel,
+    "item": _item,
+    "max": reductions.max,
+    "mean": reductions.mean,
+    "min": reductions.min,
+    "prod": reductions.prod,
+    "put": _refuse("put"),
+    "ravel": structural.ravel,
+    "repeat": indexing.repeat,
+    "reshape": _reshape,
+    "sort": _refuse("sort"),
+    "squeeze": structural.squeeze,
+    "std": reductions.std,
+    "sum": reductions.sum,
+    "swapaxes": structural.swapaxes,
+    "take": indexing.take,
+    "tolist": _tolist,
+    "transpose": _transposed,
+    "var": reductions.var,
+}
+for _name, _method in _METHODS.items():
+    setattr(Tracer, _name, _method)

@@ -1,0 +1,49 @@
+"""The one place where an operation is looked up: by the NumPy function that it differentiates.
+
+Owns the registry. What an operation does is defined by the kinds of `funcgrad.rules`, beside its rule in `funcgrad.ops`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from funcgrad.errors import NoRuleError
+
+Operation = Callable[..., Any]
+
+OPERATIONS: dict[Any, Operation] = {}
+"""NumPy function or ufunc -> the operation that takes its place on tracers."""
+
+PRIMITIVES: dict[str, str] = {}
+"""Name of each primitive -> its kind."""
+
+
+def register(function: Any, operation: Operation) -> Operation:
+    """Let `operation` answer for a NumPy function whenever an argument of it is a tracer."""
+    OPERATIONS[function] = operation
+    return operation
+
+
+def declare(name: str, kind: str) -> None:
+    """Note a primitive. A name is declared once: two rules for one primitive could drift apart."""
+    if name in PRIMITIVES:
+        raise ValueError(f"the primitive {name!r} is defined already, as {PRIMITIVES[name]}")
+    PRIMITIVES[name] = kind
+
+
+def operation_of(function: Any) -> Operation:
+    """The operation that answers for a NumPy function on tracers.
+
+    Raises:
+        NoRuleError: there is none.
+    """
+    try:
+        return OPERATIONS[function]
+    except (KeyError, TypeError):
+        pass
+    module, name = getattr(function, "__module__", None) or "numpy", getattr(function, "__name__", repr(function))
+    raise NoRuleError(
+        f"{module}.{name} has no derivative rule yet: compose it from operations that have one, "
+        "or use funcgrad.stop_gradient(x) where its result is to count as a constant"
+    )

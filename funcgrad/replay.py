@@ -1,0 +1,352 @@
+"""Replays of the tape, forwards and backwards: the whole autodiff engine.
+
+Owns the walks over records, the leaves that they start from, and the strong zeros. What a record does with a tangent or a cotangent is its
+rule's (`funcgrad.rules`); what a transform does with the result is its own (`funcgrad.transforms`).
+
+The worked example of nesting. In `grad(lambda x: x * grad(lambda y: x * y)(3.0))(2.0)` the tape is
+
+    0 leaf      x = 2, of the outer grad
+    1 leaf      y = 3, of the inner grad (a constant: no parent)
+    2 multiply  x * y, parents 0 and 1
+
+when the inner function returns. Its slice, 1 to 2, has a record with a parent before it: it depends on the outer leaf. So the inner replay
+runs on tracers ("lifted" residuals: 2.0 becomes the tracer at position 0), and what it computes, d(x*y)/dy = x, is a tracer of the outer
+scope with records of its own. The outer replay walks over those; cotangents that reach position 1 stop there. No level tells the two
+derivatives apart: positions and leaves do.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import StaleTracerError
+from funcgrad.tape import Locked, Record, Scope, Tangent, open_scope, protect, thread
+from funcgrad.tracer import Tracer
+
+FRUGAL_BYTES = 1 << 20
+"""Where a leaf is at least this large, residuals are given free while the walk goes on."""
+
+
+class Rule:
+    """How the records of one operation are replayed.
+
+    Attributes:
+        name: the primitive's.
+        push: (record, tangents by position) -> tangent of the record; at least one parent has a tangent.
+        pull: (cotangent, record, cotangents by position): adds to the cotangents of the record's parents.
+        lift: (record, position, scope) -> the record with tracers of that scope for residuals, so that the replay itself is recorded.
+        strong: the same rule with exact zeros kept zero whatever they are multiplied with; None where no product is formed.
+    """
+
+    __slots__ = ("lift", "name", "pull", "push", "strong")
+
+    def __init__(
+        self,
+        name: str,
+        push: Callable[[Record, Any], Any],
+        pull: Callable[[Any, Record, Any], None],
+        lift: Callable[[Record, int, Scope], Record],
+        strong: Rule | None = None,
+    ) -> None:
+        self.name = name
+        self.push = push
+        self.pull = pull
+        self.lift = lift
+        self.strong = strong
+
+
+class Sparse(dict[int, Any]):
+    """Cotangents by position where a slice is a small part of a long tape."""
+
+    def __missing__(self, key: int) -> None:
+        return None
+
+
+def accumulate(cotangents: Any, index: int, cotangent: Any) -> None:
+    """Add to the cotangent of a position. Never in place: the one held may be shared."""
+    held = cotangents[index]
+    cotangents[index] = cotangent if held is None else held + cotangent
+
+
+def _push_leaf(record: Record, tangents: Any) -> Any:
+    return tangents.get(record[1])
+
+
+def _pull_leaf(cotangent: Any, record: Record, cotangents: Any) -> None:
+    if len(record) == 3:  # the leaf of an inner transform: its parent is a value of an outer one
+        accumulate(cotangents, record[1], cotangent)
+
+
+LEAF = Rule("leaf", _push_leaf, _pull_leaf, lambda record, index, scope: record)
+
+
+def has_nan(value: Any) -> bool:
+    """Whether a replayed value holds a NaN (now and then also True for a complex infinity, which costs time only)."""
+    if type(value) is Tracer:
+        value = value._primal
+    if type(value) is not np.ndarray:
+        return bool(value != value)
+    if value.flags.c_contiguous:
+        flat = value.ravel()
+        square = flat.dot(flat)  # no pass but this one, no temporary
+        return bool(square != square)
+    return bool(np.isnan(value).any())
+
+
+# ------------------------------------------------------------------------------------------------ silence
+
+if int(np.__version__.partition(".")[0]) >= 2:
+
+    def quietly(function: Callable[..., Any], *args: Any) -> Any:
+        """Call without floating-point warnings: those of a replay say nothing about the user's function.
+
+        In a context of its own, which costs a seventh of `np.errstate`.
+        """
+        contexts = thread.quiet
+        context = contexts.pop() if contexts else _quiet_context()
+        try:
+            return context.run(function, *args)
+        finally:
+            contexts.append(context)
+
+    def _quiet_context() -> contextvars.Context:
+        context = contextvars.copy_context()
+        context.run(np.seterr, all="ignore")
+        return context
+
+else:  # NumPy 1 keeps the state by thread
+
+    def quietly(function: Callable[..., Any], *args: Any) -> Any:
+        """Call without floating-point warnings: those of a replay say nothing about the user's function."""
+        with np.errstate(all="ignore"):
+            return function(*args)
+
+
+# ------------------------------------------------------------------------------------------------ scopes
+
+
+def open_keeping(name: str) -> Scope:
+    """A scope whose records are kept for a replay after the function has returned."""
+    scope = open_scope(name, Tracer)
+    scope.root.keepers += 1
+    return scope
+
+
+def open_forward(name: str) -> Scope:
+    """A scope whose tangents follow each record as it comes; the records need not be kept."""
+    scope = open_scope(name, follow)
+    scope.make = follow
+    scope.forwards = (*scope.forwards, scope)
+    scope.tangents = {}
+    return scope
+
+
+def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
+    """The records of a keeping scope have been replayed, or go on living as a kept slice: let go of what waited for their replay."""
+    root = scope.root
+    if kept is not None:
+        kept.locked = root.locked
+    else:
+        root.keepers -= 1
+        if not root.keepers:
+            root.orphans.clear()
+            if root.locked is not None:
+                root.locked.release()
+    if root is scope:
+        root.locked = None
+
+
+def new_leaf(scope: Scope, value: Any) -> Tracer:
+    """An input of a transform, at a position of its own. A tracer of an outer transform becomes the leaf's parent."""
+    records = scope.records
+    index = len(records)
+    if type(value) is Tracer:
+        outer = value._scope
+        if outer.records is not records:
+            len(outer.records)  # raises where it is closed
+            raise StaleTracerError(f"a tracer of {outer.name}, which runs on another thread, was given to {scope.name}")
+        records.append((LEAF, value._index, None))
+        value = value._primal
+    else:
+        protect(value, scope)
+        records.append((LEAF, None))
+    tracer: Tracer = scope.make(value, scope, index)
+    return tracer
+
+
+def outward(value: Any, scope: Scope, parent: Scope | None) -> Any:
+    """A result of a closed scope as the code around it is to see it: a tracer of the scope around, or a plain value where that is None."""
+    if type(value) is not Tracer:
+        return value
+    if value._scope is not scope:
+        len(value._scope.records)  # a tracer of an outer scope, or a stale one, which raises
+        return value
+    if parent is None:
+        return value._primal
+    tracer = Tracer(value._primal, parent, value._index)
+    if parent.forwards:
+        tracer._tangents = value._tangents
+    return tracer
+
+
+def follow(answer: Any, scope: Scope, index: int) -> Tracer:
+    """Make the tracer of a new record and push the tangents of all enclosing forward scopes through it, the outermost first."""
+    tracer = Tracer(answer, scope, index)
+    record = scope.records[index]
+    root = scope.root
+    held = []
+    for forward in scope.forwards:
+        tangents = forward.tangents
+        for parent in record[1:-1]:
+            if parent in tangents:
+                tangent = quietly(_push_one, record, index, tangents, forward.parent)
+                tangents[index] = tangent
+                held.append(Tangent(root, tangents, index, tangent))
+                break
+    tracer._tangents = held
+    if not root.keepers:
+        scope.records[index] = None
+    return tracer
+
+
+def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None) -> Any:
+    rule = record[0]
+    if scope is not None:
+        record = rule.lift(record, index, scope)
+    tangent = rule.push(record, tangents)
+    if rule.strong is not None and has_nan(tangent):
+        tangent = rule.strong.push(record, tangents)
+    return tangent
+
+
+# ------------------------------------------------------------------------------------------------ slices
+
+
+class Slice:
+    """The records of one transform, from its first leaf on, ready to be replayed.
+
+    Attributes:
+        records: the list, whose entry 0 is the record of position `offset`.
+        start: position of the first leaf; the leaves follow one another.
+        first: position of the first record after the leaves.
+        stop: position of the last record.
+        scope: the scope that the replay is recorded in; None if it runs on plain values.
+    """
+
+    __slots__ = ("first", "locked", "offset", "records", "scope", "start", "stop")
+
+    def __init__(self, records: list[Record], start: int, leaves: int, scope: Scope | None) -> None:
+        self.records = records
+        self.offset = 0
+        self.start = start
+        self.first = start + leaves
+        self.stop = len(records) - 1
+        self.scope = scope if scope is not None and self._depends_on_outer() else None
+        self.locked: Locked | None = None
+
+    def _depends_on_outer(self) -> bool:
+        start = self.start
+        return any(parent < start for record in self.records[start:] for parent in record[1:-1])
+
+    def cut(self) -> None:
+        """Give the positions free again where nothing around the slice depends on them."""
+        if self.scope is None and self.start:
+            del self.records[self.start :]
+
+    def keep(self) -> None:
+        """Take the records along: the list may be cut or go on growing."""
+        whole = self.records
+        self.records = whole[self.start :]
+        self.offset = self.start
+        if self.scope is None:
+            del whole[self.start :]
+
+    def _recording(self) -> Scope | None:
+        """The scope to lift residuals to; once it has ended they are plain values."""
+        scope = self.scope
+        return scope if scope is not None and type(scope.records) is list else None
+
+    def backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool = False) -> list[Any]:
+        """The cotangents of the leaves (None: zero), given those of some positions.
+
+        `frugal` gives each record free once it is done: nothing can be replayed afterwards, and memory falls as the walk goes on.
+        """
+        return quietly(self._backward, seeds, frugal)  # type: ignore[no-any-return]
+
+    def _backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool) -> list[Any]:
+        result = self._pull(seeds, careful=frugal, free=frugal)
+        if not frugal and any(map(has_nan, result)):
+            result = self._pull(seeds, careful=True, free=False)
+        return result
+
+    def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool, free: bool) -> list[Any]:
+        scope, start, first, records, offset = self._recording(), self.start, self.first, self.records, self.offset
+        stop = max([index for index, _ in seeds], default=-1)
+        cotangents: Any = Sparse() if start else [None] * max(stop + 1, first)
+        for index, seed in seeds:
+            accumulate(cotangents, index, seed)
+        if scope is None and not careful and offset == 0:
+            for k in range(stop, first - 1, -1):
+                cotangent = cotangents[k]
+                if cotangent is not None:
+                    record = records[k]
+                    record[0].pull(cotangent, record, cotangents)
+                    cotangents[k] = None
+        else:
+            for k in self._dependent(stop) if scope is not None else range(stop, first - 1, -1):
+                cotangent = cotangents[k]
+                if cotangent is None:
+                    continue
+                cotangents[k] = None
+                record = records[k - offset]
+                if free:
+                    records[k - offset] = None  # type: ignore[call-overload]
+                if scope is not None:
+                    record = record[0].lift(record, k, scope)
+                if careful and record[0].strong is not None:
+                    _pull_carefully(cotangent, record, cotangents)
+                else:
+                    record[0].pull(cotangent, record, cotangents)
+        return [cotangents[k] for k in range(start, first)]
+
+    def _dependent(self, stop: int) -> list[int]:
+        """Positions that depend on a leaf of this slice, the last first: beside them the tape holds work on outer values."""
+        depends = set(range(self.start, self.first))
+        for k in range(self.first, stop + 1):
+            if any(parent in depends for parent in self.records[k - self.offset][1:-1]):
+                depends.add(k)
+        return [k for k in range(stop, self.first - 1, -1) if k in depends]
+
+    def forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
+        """The tangents of some positions (None: zero) for tangents of the leaves (None: zero)."""
+        return quietly(self._forward, leaf_tangents, outputs)  # type: ignore[no-any-return]
+
+    def _forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
+        scope, offset = self._recording(), self.offset
+        tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
+        for k in range(self.first, max(outputs, default=-1) + 1):
+            record = self.records[k - offset]
+            for parent in record[1:-1]:
+                if parent in tangents:
+                    tangents[k] = _push_one(record, k, tangents, scope)
+                    break
+        return [tangents.get(index) for index in outputs]
+
+
+def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:
+    """Pull with strong zeros where the plain rule makes a NaN. What the parents held already is set aside meanwhile."""
+    held = {parent: cotangents[parent] for parent in record[1:-1]}
+    for rule in (record[0], record[0].strong):
+        for parent in held:
+            cotangents[parent] = None
+        rule.pull(cotangent, record, cotangents)
+        if not any(has_nan(cotangents[parent]) for parent in held):
+            break
+    for parent, before in held.items():
+        if before is not None:
+            after = cotangents[parent]
+            cotangents[parent] = before if after is None else before + after

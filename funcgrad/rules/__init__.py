@@ -1,0 +1,19 @@
+"""The kinds of rule: from one definition of a primitive to its operation and both directions of its derivative.
+
+| kind | you write | module |
+|---|---|---|
+| `unary`, `binary` | one partial an argument | `funcgrad.rules.elementwise` (the hot path) |
+| `elementwise` | the same for any number of arguments | `funcgrad.rules.nary` |
+| `linear` | the transpose | `funcgrad.rules.nary` |
+| `multilinear` | a transpose an argument | `funcgrad.rules.nary` |
+| `general` | a jvp and a vjp an argument | `funcgrad.rules.nary` |
+| `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.nary` |
+"""
+
+from funcgrad.rules.elementwise import binary as binary
+from funcgrad.rules.elementwise import unary as unary
+from funcgrad.rules.nary import elementwise as elementwise
+from funcgrad.rules.nary import general as general
+from funcgrad.rules.nary import linear as linear
+from funcgrad.rules.nary import multilinear as multilinear
+from funcgrad.rules.nary import nondifferentiable as nondifferentiable

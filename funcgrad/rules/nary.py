@@ -1,0 +1,262 @@
+"""The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments, nondifferentiable.
+
+Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all: the
+residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the argument numbers that the parents stand for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.primitive import declare, register
+from funcgrad.replay import Rule, accumulate
+from funcgrad.rules.elementwise import strongly
+from funcgrad.rules.values import NUMBERS, constant, placeholder, raw, shape_of, stretch, unbroadcast
+from funcgrad.tape import Record, Scope, innermost, protect
+from funcgrad.tracer import Tracer
+
+Operation = Callable[..., Any]
+Directional = Callable[..., Any]
+
+
+def _lift(record: Record, index: int, scope: Scope) -> Record:
+    traced, operands, answer, static, options = record[-1]
+    lifted = list(operands)
+    for parent, n in zip(record[1:-1], traced, strict=True):
+        lifted[n] = Tracer(operands[n], scope, parent)
+    if answer is not None:
+        answer = Tracer(answer, scope, index)
+    return (*record[:-1], (traced, tuple(lifted), answer, static, options))
+
+
+def _rule(name: str, push_one: Directional, pull_one: Directional) -> Rule:
+    """A rule from `push_one(n, tangent, answer, operands, static, options)`, the part of argument n, and `pull_one` of the same form."""
+
+    def push(record: Record, tangents: Any) -> Any:
+        traced, operands, answer, static, options = record[-1]
+        total = None
+        for parent, n in zip(record[1:-1], traced, strict=True):
+            tangent = tangents.get(parent)
+            if tangent is not None:
+                part = push_one(n, tangent, answer, operands, static, options)
+                total = part if total is None else total + part
+        return total
+
+    def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+        traced, operands, answer, static, options = record[-1]
+        for parent, n in zip(record[1:-1], traced, strict=True):
+            accumulate(cotangents, parent, pull_one(n, cotangent, answer, operands, static, options))
+
+    return Rule(name, push, pull, _lift)
+
+
+def _operation(
+    name: str,
+    function: Operation,
+    rule: Rule,
+    arrays: int | None,
+    keeps_operand: Callable[[int, Sequence[int]], bool],
+    keeps_answer: bool,
+) -> Operation:
+    """The operation whose first `arrays` positional arguments (None: all) may be tracers; the others and the keywords are static."""
+
+    def operation(*args: Any, **options: Any) -> Any:
+        operands, static = (args, ()) if arrays is None else (args[:arrays], args[arrays:])
+        traced = [n for n, operand in enumerate(operands) if type(operand) is Tracer]
+        if not traced:
+            return function(*args, **options)
+        scope = operands[traced[0]]._scope
+        for n in traced[1:]:
+            if operands[n]._scope is not scope:
+                scope = innermost(scope, operands[n]._scope)
+        values = tuple(
+            operand._primal if type(operand) is Tracer else operand if type(operand) in NUMBERS else constant(operand, scope)
+            for operand in operands
+        )
+        for value in static:
+            if type(value) is np.ndarray:
+                protect(value, scope)
+        answer = function(*values, *static, **options)
+        kept = tuple(value if keeps_operand(n, traced) else placeholder(value) for n, value in enumerate(values))
+        records = scope.records
+        index = len(records)
+        parents = [operands[n]._index for n in traced]
+        records.append((rule, *parents, (traced, kept, answer if keeps_answer else None, static, options)))
+        return scope.make(answer, scope, index)
+
+    operation.__name__ = operation.__qualname__ = name
+    return operation
+
+
+def elementwise(function: Any, *partials: Directional | None) -> Operation:
+    """Define an elementwise primitive of any number of arguments.
+
+    Args:
+        function: NumPy's function, which gives the value.
+        partials: for each argument `(t, *operands) -> t times the derivative`; None for an argument without derivative (a condition).
+
+    Returns:
+        The operation. Operands broadcast against one another.
+    """
+    name = function.__name__
+
+    def parts(transform: Callable[[Any], Any]) -> tuple[Directional, Directional]:
+        products = [partial and transform(partial) for partial in partials]
+
+        def push_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+            return stretch(products[n](t, *operands), np.broadcast_shapes(*map(shape_of, operands))) if products[n] else None
+
+        def pull_one(n: int, ct: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+            return unbroadcast(products[n](ct, *operands), shape_of(operands[n])) if products[n] else None
+
+        return push_one, pull_one
+
+    rule = _rule(name, *parts(lambda partial: partial))
+    rule.strong = _rule(name, *parts(strongly))
+    inner = _operation(name, function, rule, len(partials), lambda n, traced: True, False)
+
+    def operation(*operands: Any) -> Any:
+        plain = (raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True))
+        return inner(*plain)
+
+    operation.__name__ = operation.__qualname__ = name
+    declare(name, "elementwise")
+    register(function, operation)
+    return operation
+
+
+def linear(function: Any, transpose: Directional, name: str | None = None) -> Operation:
+    """Define a primitive that is linear in its first argument; all else is static.
+
+    Args:
+        function: gives the value; also applied to tangents.
+        transpose: `(ct, shape of x, *static, **options)` -> the cotangent of x.
+        name: the primitive's, if not the function's.
+
+    Returns:
+        The operation.
+    """
+    name = name or function.__name__
+
+    def push(record: Record, tangents: Any) -> Any:
+        _, i, (_, static, options) = record
+        return operation(tangents[i], *static, **options)
+
+    def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+        _, i, (shape, static, options) = record
+        part = transpose(cotangent, shape, *static, **options)
+        held = cotangents[i]
+        cotangents[i] = part if held is None else held + part
+
+    rule = Rule(name, push, pull, lambda record, index, scope: record)
+
+    def operation(x: Any, /, *static: Any, **options: Any) -> Any:
+        if type(x) is not Tracer:
+            return function(x, *static, **options)
+        value, scope = x._primal, x._scope
+        answer = function(value, *static, **options)
+        records = scope.records
+        index = len(records)
+        records.append((rule, x._index, (value.shape if type(value) is np.ndarray else (), static, options)))
+        return scope.make(answer, scope, index)
+
+    operation.__name__ = operation.__qualname__ = name
+    declare(name, "linear")
+    return operation
+
+
+def multilinear(function: Any, *transposes: Directional, each: Directional | None = None, name: str | None = None) -> Operation:
+    """Define a primitive that is linear in each of its array arguments.
+
+    Args:
+        function: gives the value; also applied with one argument replaced by its tangent.
+        transposes: for each array argument `(ct, *operands, *static, **options)` -> its cotangent. The operand itself may come as a
+            placeholder that has only shape and dtype.
+        each: instead, for any number of operands and keywords only: `(n, ct, *operands, **options)` -> the cotangent of operand n.
+        name: the primitive's, if not the function's.
+
+    Returns:
+        The operation.
+    """
+    name = name or function.__name__
+
+    def push_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+        return operation(*operands[:n], t, *operands[n + 1 :], *static, **options)
+
+    def pull_one(n: int, ct: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+        if each is not None:
+            return each(n, ct, *operands, **options)
+        return transposes[n](ct, *operands, *static, **options)
+
+    def strong(part: Directional) -> Directional:
+        """A contraction without its products of an exact zero and an operand that is not finite."""
+
+        def strong_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+            plain = part(n, t, answer, operands, static, options)
+            finite = [np.isfinite(raw(operand)) for operand in operands]
+            clean = part(n, t, answer, [np.where(f, operand, 0.0) for f, operand in zip(finite, operands, strict=True)], static, options)
+            at_fault = [np.where(f, 0.0, 1.0) for f in finite]
+            touched = part(n, np.where(raw(t) == 0, 0.0, 1.0), answer, at_fault, static, options)
+            return np.where(raw(touched) == 0, clean, plain)
+
+        return strong_one
+
+    rule = _rule(name, push_one, pull_one)
+    rule.strong = _rule(name, strong(push_one), strong(pull_one))
+    arrays = None if each is not None else len(transposes)
+    operation = _operation(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, keeps_answer=False)
+    declare(name, "multilinear")
+    return operation
+
+
+def general(
+    function: Any,
+    jvps: Sequence[Directional],
+    vjps: Sequence[Directional],
+    keeps: str = "x ans",
+    name: str | None = None,
+) -> Operation:
+    """Define a primitive by a jvp and a vjp for each array argument.
+
+    Args:
+        function: gives the value.
+        jvps: `(t, ans, *operands, *static, **options)` -> the part of the answer's tangent that is due to that argument.
+        vjps: `(ct, ans, *operands, *static, **options)` -> the cotangent of that argument.
+        keeps: what the rules use the values of: "x" (the operands), "ans" (the answer; None otherwise), or both.
+        name: the primitive's, if not the function's.
+
+    Returns:
+        The operation.
+    """
+    name = name or function.__name__
+
+    def push_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+        return jvps[n](t, answer, *operands, *static, **options)
+
+    def pull_one(n: int, ct: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+        return vjps[n](ct, answer, *operands, *static, **options)
+
+    rule = _rule(name, push_one, pull_one)
+    kept = keeps.split()
+    operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept)
+    declare(name, "general")
+    return operation
+
+
+def nondifferentiable(function: Any) -> Operation:
+    """Declare that a function has nothing to differentiate: it sees the plain values, and its result is a constant."""
+
+    def operation(*args: Any, **options: Any) -> Any:
+        values = [raw(value) for value in args]
+        answer = function(*values, **{key: raw(value) for key, value in options.items()})
+        if type(answer) is np.float64 and all(type(value) in (float, int) for value in values):
+            return float(answer)
+        return answer
+
+    operation.__name__ = operation.__qualname__ = function.__name__
+    declare(function.__name__, "nondifferentiable")
+    register(function, operation)
+    return operation

@@ -1,0 +1,91 @@
+"""What the kinds do with single values: plain constants, shapes, summing back, exact zeros.
+
+Owns the conversions between operands, residuals and cotangents. Knows no kind and no primitive.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError, InputTypeError
+from funcgrad.tape import Scope, protect
+from funcgrad.tracer import Tracer
+
+NUMBERS = frozenset({float, int, np.float64})
+"""Types of constants that need no look: they hold no memory that could change."""
+
+
+def raw(value: Any) -> Any:
+    """The plain value of a tracer; anything else as it is."""
+    return value._primal if type(value) is Tracer else value
+
+
+def constant(value: Any, scope: Scope) -> Any:
+    """A constant operand as NumPy will take it, protected from changes while a record keeps it.
+
+    Raises:
+        InputTypeError: it is no number and no array of numbers.
+    """
+    if isinstance(value, list | tuple):
+        value = np.asarray(value)
+    elif isinstance(value, bool | int | float | complex):
+        return value
+    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biufc":
+        what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
+        raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
+    if isinstance(value, np.ma.MaskedArray):
+        raise InputTypeError("a tracer meets a masked array, whose mask would be lost: use np.where(mask, ..., array.filled(0.0))")
+    if type(value) is np.ndarray:
+        protect(value, scope)
+    return value
+
+
+def shape_of(value: Any) -> tuple[int, ...]:
+    """The shape of a tracer, an array or a number."""
+    return getattr(value, "shape", ())
+
+
+def placeholder(value: Any) -> Any:
+    """Shape and dtype of an operand that a rule does not need the values of, in next to no memory."""
+    if type(value) is np.ndarray:
+        return np.ndarray(value.shape, value.dtype, np.zeros((), value.dtype), strides=(0,) * value.ndim)
+    return value
+
+
+def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
+    """Sum a cotangent over the axes along which an operand of this shape was stretched. The one place where that is done."""
+    own = shape_of(cotangent)
+    if own == shape:
+        return cotangent
+    extra = len(own) - len(shape)
+    axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
+    part = cotangent.sum(axis=axes) if type(cotangent) is Tracer else np.add.reduce(cotangent, axis=axes)
+    return part if part.shape == shape else part.reshape(shape)
+
+
+def stretch(value: Any, shape: tuple[int, ...]) -> Any:
+    """A tangent in the shape of the result that it belongs to."""
+    return value if shape_of(value) == shape else np.broadcast_to(value, shape)
+
+
+def keep_zeros(factor: Any, product: Any) -> Any:
+    """The product of a cotangent (or tangent) with a partial, exactly zero where the cotangent is, be the partial infinite or NaN.
+
+    Only where the product is NaN: elsewhere it must go on depending on both factors.
+    """
+    plain, zero = raw(product), raw(factor) == 0
+    if type(plain) is float:
+        return 0.0 if plain != plain and zero else product
+    return np.where(np.isnan(plain) & zero, plain.dtype.type(0), product)
+
+
+def refuse_out(name: str, out: Any) -> None:
+    """An operation on tracers makes new values; it writes into nothing.
+
+    Raises:
+        ConcretizationError: an `out` array was given.
+    """
+    if out is not None and out != (None,):
+        raise ConcretizationError(f"{name}(..., out=array) would write a tracer into an array: use the value that {name} returns")

@@ -1,0 +1,151 @@
+"""The tape: the records of one thread's open transforms, and the scopes that mark which transform a tracer belongs to.
+
+Owns positions, scopes and what is protected while records wait for their replay. Knows no rule and no operation.
+
+A record is a tuple `(rule, *parents, residual)`. Its parents are positions of earlier records of the same list; constants have none.
+All scopes that are open on a thread share one list. A scope is a handle on it: a tracer reaches the list through its scope, so that closing
+a scope makes each of its tracers stale at once, at no cost to an operation.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError, StaleTracerError
+
+Record = tuple[Any, ...]
+
+
+class Closed:
+    """Stands where a closed scope had its records: the first thing an operation asks is the length, and that raises."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __len__(self) -> int:
+        raise StaleTracerError(
+            f"a tracer of {self.name} was used after {self.name} had ended: return it from the function (or as aux, with has_aux=True) "
+            "instead of keeping it elsewhere"
+        )
+
+
+class Scope:
+    """One transform while its function runs.
+
+    `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what a forward scope needs done with each record.
+    `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
+    by position, where it is one of them. The outermost scope (`root`) also counts the scopes that need their records kept (`keepers`),
+    holds the tangents that wait for those to end (`orphans`), and the arrays that were made read-only meanwhile (`locked`).
+    """
+
+    __slots__ = ("depth", "forwards", "keepers", "locked", "make", "name", "orphans", "parent", "records", "root", "tangents")
+
+    def __init__(self, name: str, parent: Scope | None, make: Callable[..., Any]) -> None:
+        self.name = name
+        self.parent = parent
+        self.make = make
+        self.forwards: tuple[Scope, ...] = ()
+        self.tangents: dict[int, Any] | None = None
+        self.records: Any  # list[Record], or Closed
+        if parent is None:
+            self.root = self
+            self.records = []
+            self.depth = 0
+            self.keepers = 0
+            self.orphans: list[Tangent] = []
+            self.locked: Locked | None = None
+        else:
+            self.root = parent.root
+            self.records = parent.records
+            self.depth = parent.depth + 1
+
+
+class _Thread(threading.local):
+    """What a thread has open: its innermost scope, and contexts without floating-point warnings that wait to be used again."""
+
+    def __init__(self) -> None:
+        self.scope: Scope | None = None
+        self.quiet: list[contextvars.Context] = []
+
+
+thread = _Thread()
+
+
+def open_scope(name: str, make: Callable[..., Any]) -> Scope:
+    """A scope inside the innermost open one of this thread. Inside a forward scope its records are followed too."""
+    parent = thread.scope
+    if parent is None:
+        scope = Scope(name, None, make)
+    else:
+        scope = Scope(name, parent, parent.make)
+        scope.forwards = parent.forwards
+    thread.scope = scope
+    return scope
+
+
+def close_scope(scope: Scope) -> None:
+    """End a scope. Its tracers are stale from here on; its records stay with whoever holds the list."""
+    thread.scope = scope.parent
+    scope.records = Closed(scope.name)
+
+
+def innermost(first: Scope, second: Scope) -> Scope:
+    """The scope that a result of tracers of both belongs to."""
+    if first.records is not second.records:
+        len(first.records), len(second.records)  # raises where one of them is closed
+        raise ConcretizationError(
+            f"tracers of {first.name} and of {second.name} met, which run on different threads: each thread differentiates its own values"
+        )
+    return first if first.depth >= second.depth else second
+
+
+class Tangent:
+    """Keeps a tangent of a forward scope alive as long as the tracer that it belongs to."""
+
+    __slots__ = ("index", "root", "tangent", "tangents")
+
+    def __init__(self, root: Scope, tangents: dict[int, Any], index: int, tangent: Any) -> None:
+        self.root = root
+        self.tangents = tangents
+        self.index = index
+        self.tangent = tangent
+
+    def __del__(self) -> None:
+        if self.root.keepers:  # a record that is kept may ask for it when it is replayed
+            self.root.orphans.append(self)
+        elif self.tangents.get(self.index) is self.tangent:
+            del self.tangents[self.index]
+
+
+def protect(array: Any, scope: Scope) -> None:
+    """Make an array that a record keeps read-only until the replay, so that changing it in place raises instead of giving a wrong gradient."""
+    root = scope.root
+    if root.keepers:
+        while type(array) is np.ndarray and array.flags.writeable:
+            array.flags.writeable = False
+            if root.locked is None:
+                root.locked = Locked()
+            root.locked.append(array)
+            array = array.base
+
+
+class Locked(list[np.ndarray]):
+    """Arrays that `protect` made read-only. They become writeable again with `release`, or when the last replay that needs them is gone."""
+
+    def release(self) -> None:
+        """Give them back. Owners come before views: a view cannot be made writeable while its base is not."""
+        for is_view in (False, True):
+            for array in self:
+                if (array.base is not None) is is_view:
+                    array.flags.writeable = True
+        self.clear()
+
+    def __del__(self) -> None:
+        self.release()

@@ -1,0 +1,117 @@
+"""The tracer: a value at a position of the tape, that NumPy and Python operators hand to the operations of funcgrad.
+
+Owns how a tracer looks to Python and to NumPy (attributes, protocols, what it refuses). Its operators and array methods are attached by
+`funcgrad.ops.operators`; how an operation is recorded belongs to `funcgrad.rules`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError
+from funcgrad.primitive import operation_of
+from funcgrad.tape import Scope
+
+
+class Tracer:
+    """A number or an array inside a transform: behaves as NumPy's, and records what is done with it.
+
+    Attributes:
+        value: the concrete number or array (an array comes read-only: the tape may need it as it is).
+        shape, ndim, size, dtype: as of an array; a Python float has shape () and dtype float64.
+    """
+
+    __slots__ = ("_index", "_primal", "_scope", "_tangents")
+
+    def __init__(self, primal: Any, scope: Scope, index: int) -> None:
+        self._primal = primal
+        self._scope = scope
+        self._index = index
+
+    @property
+    def value(self) -> Any:
+        """The concrete value; an array as a read-only view."""
+        if type(self._primal) is np.ndarray:
+            view = self._primal.view()
+            view.flags.writeable = False
+            return view
+        return self._primal
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape, () for a number."""
+        return () if type(self._primal) is float else self._primal.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes, 0 for a number."""
+        return 0 if type(self._primal) is float else self._primal.ndim
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return 1 if type(self._primal) is float else self._primal.size
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype; float64 for a Python float."""
+        return np.dtype(np.float64) if type(self._primal) is float else self._primal.dtype
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            return operation_of(ufunc)(*inputs)
+        if method == "__call__" and "out" in kwargs and kwargs["out"][0] is inputs[0] and type(inputs[0]) is np.ndarray and len(kwargs) == 1:
+            return operation_of(ufunc)(*inputs)  # `array += tracer`: Python rebinds the name to the result
+        return operation_of(ufunc).with_options(method, *inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        return operation_of(function)(*args, **kwargs)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a tracer of a number: it has no axes")
+        return self.shape[0]
+
+    def __bool__(self) -> bool:
+        return bool(self._primal)
+
+    def __repr__(self) -> str:
+        return f"Tracer({self._primal!r})"
+
+    def __format__(self, spec: str) -> str:
+        return format(self._primal, spec) if spec else repr(self)
+
+    __hash__ = None  # type: ignore[assignment]  # as an array: == is elementwise
+
+    def _refuse(self, what: str) -> NoReturn:
+        raise ConcretizationError(
+            f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: use NumPy functions instead of those of "
+            "math, or funcgrad.stop_gradient(x) where the plain value is meant"
+        )
+
+    def __float__(self) -> float:
+        self._refuse("float()")
+
+    def __int__(self) -> int:
+        self._refuse("int()")
+
+    def __index__(self) -> int:
+        self._refuse("using it as an index or int()")
+
+    def __complex__(self) -> complex:
+        self._refuse("complex()")
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        raise ConcretizationError(
+            f"a tracer (shape {self.shape}, {self.dtype}) cannot be made into a NumPy array or written into one, its derivative would be "
+            "lost: for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack); instead of "
+            "a[i] = tracer build the array with np.where, np.stack or np.concatenate; where the plain value is meant, use "
+            "funcgrad.stop_gradient(x)"
+        )
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise ConcretizationError(
+            "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v"
+        )

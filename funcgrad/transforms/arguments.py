@@ -1,0 +1,167 @@
+"""What goes into a transform and what comes out: arguments by number, trees of leaves, checks with messages that say where.
+
+Owns the contract on inputs and the form of gradients. Knows no tape.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.rules.values import raw, shape_of
+from funcgrad.tracer import Tracer
+
+Argnums = int | Sequence[int]
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def named(f: Callable[..., Any]) -> str:
+    """How messages call a function."""
+    name: str = getattr(f, "__name__", None) or type(f).__name__
+    return name
+
+
+def looks_like(f: Callable[..., Any], doc: str) -> Callable[[_F], _F]:
+    """Decorate a transformed function with f's name, signature and docstring, after a line that says what it gives."""
+
+    def decorate(wrapper: _F) -> _F:
+        functools.update_wrapper(wrapper, f)
+        own = getattr(f, "__doc__", None)
+        wrapper.__doc__ = f"{doc} of {named(f)}." + (f"\n\n{own}" if own else "")
+        return wrapper
+
+    return decorate
+
+
+def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
+    """Argument numbers as a tuple.
+
+    Raises:
+        InputTypeError: they are no integers.
+    """
+    numbers = tuple(argnums) if isinstance(argnums, list | tuple | range) else (argnums,)
+    for n in numbers:
+        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+            raise InputTypeError(f"argnums must be an integer or a tuple of integers, got {argnums!r}")
+    return tuple(int(n) for n in numbers)  # type: ignore[arg-type]
+
+
+def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
+    """Argument numbers counted from the front for a call with this many positional arguments.
+
+    Raises:
+        InputValueError: one is out of range or named twice.
+    """
+    places = [n + count if n < 0 else n for n in argnums]
+    for n, place in zip(argnums, places, strict=True):
+        if not 0 <= place < count:
+            raise InputValueError(
+                f"{name}: argnums {n} is out of range for a call with {count} positional argument{'s' * (count != 1)}: arguments to "
+                "differentiate must be given by position"
+            )
+    if len(set(places)) != len(places):
+        raise InputValueError(f"{name}: argnums {argnums} name an argument twice")
+    return places
+
+
+def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
+    """A leaf that can be differentiated: a Python int becomes a float; anything but real numbers and arrays of them is refused.
+
+    Raises:
+        InputTypeError: it is no floating-point number or array; says at which argument and tree path.
+        NoRuleError: it is complex.
+    """
+    kind = type(value)
+    if kind is float or kind is Tracer:
+        return value
+    if kind is int:
+        return float(value)
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind == "f":
+        return value
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, np.ma.MaskedArray | np.matrix):
+        return np.asarray(value)
+    path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
+    place = f"argument {argument}" + (f" at {path}" if path else "")
+    if isinstance(value, np.ndarray | np.generic):
+        got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind != "f" else f"a {kind.__name__}"
+        if value.dtype.kind == "c":
+            raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet; give real and imaginary parts apart")
+    else:
+        got = f"{value!r:.60} ({kind.__name__})"
+    raise InputTypeError(
+        f"{name}: {place} is {got}, but only real floating-point numbers and arrays can be differentiated: "
+        "convert it (x.astype(float)), or leave it out of argnums"
+    )
+
+
+def zeros(value: Any) -> Any:
+    """The zero of the space of a leaf or an output: 0.0 for a Python float, an array of its shape and dtype else."""
+    value = raw(value)
+    if type(value) is np.ndarray:
+        return np.zeros(value.shape, value.dtype)
+    return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
+
+
+def ones(value: Any) -> Any:
+    """The one of the space of a scalar output."""
+    value = raw(value)
+    return value.dtype.type(1) if isinstance(value, np.ndarray | np.generic) else 1.0
+
+
+def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
+    """Replayed cotangents or tangents put back into the spaces of their primals: type, dtype, zeros for None; fresh and writeable.
+
+    No two share memory, and none is an array of `given`.
+    """
+    seen = {id(value) for value in given}
+    result = []
+    for value, primal in zip(values, primals, strict=True):
+        primal = raw(primal)
+        if value is None:
+            result.append(zeros(primal))
+        elif type(value) is Tracer:
+            dtype = primal.dtype if isinstance(primal, np.ndarray | np.generic) else np.dtype(float)
+            result.append(value if value.dtype == dtype else value.astype(dtype))
+        elif type(primal) is not np.ndarray:
+            result.append(float(value) if type(primal) is float else primal.dtype.type(value))
+        else:
+            if type(value) is not np.ndarray:
+                value = np.asarray(value)
+            if value.dtype != primal.dtype:
+                value = (value.real if value.dtype.kind == "c" else value).astype(primal.dtype)
+            elif value.base is not None or id(value) in seen or not value.flags.writeable:
+                value = value.copy()
+            seen.add(id(value))
+            result.append(value)
+    return result
+
+
+def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Sequence[Any]) -> list[Any]:
+    """The leaves of a tree of tangents or cotangents that must be of the same structure, shapes and dtypes as the primals.
+
+    Raises:
+        TreeError, InputValueError, InputTypeError: they are not; says where.
+    """
+    pairs, got = tree.flatten_with_path(value)
+    if got != treedef:
+        raise TreeError(f"{name}: the {what} must have the structure {treedef}, got {got}")
+    result = []
+    for (path, one), primal in zip(pairs, primals, strict=True):
+        primal = raw(primal)
+        place = f"the {what}" + (f" at {path}" if path else "")
+        if isinstance(one, bool) or not isinstance(one, Tracer | np.ndarray | np.generic | float | int):
+            raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
+        wanted = primal.dtype if isinstance(primal, np.ndarray | np.generic) else np.dtype(float)
+        if shape_of(one) != shape_of(primal):
+            raise InputValueError(f"{name}: {place} must have shape {shape_of(primal)}, got {shape_of(one)}")
+        if isinstance(one, float | int) and not isinstance(one, np.generic):
+            one = float(one) if type(primal) is float else wanted.type(one)
+        elif one.dtype != wanted:
+            raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {one.dtype}: convert it with astype")
+        result.append(one)
+    return result

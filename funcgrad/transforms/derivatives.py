@@ -1,0 +1,235 @@
+"""Derivatives made of reverse and forward mode: Jacobians, Hessians, their products, elementwise derivatives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.rules.values import raw, shape_of
+from funcgrad.transforms.arguments import Argnums, checked_argnums, looks_like, named, positions, zeros
+from funcgrad.transforms.forward import jvp, linearize
+from funcgrad.transforms.reverse import grad, vjp
+
+
+def _of_arguments(name: str, f: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+    """f as a function of the arguments to differentiate alone, and these."""
+    places = positions(name, checked_argnums(argnums), len(args))
+
+    def partial(*chosen: Any) -> Any:
+        full = list(args)
+        for place, value in zip(places, chosen, strict=True):
+            full[place] = value
+        return f(*full, **kwargs)
+
+    partial.__name__ = named(f)
+    return partial, tuple(args[place] for place in places)
+
+
+def _basis(leaves: Sequence[Any]) -> list[tuple[int, Any]]:
+    """For each number in the leaves, (which leaf, that leaf's space with a 1 there and else zeros)."""
+    result = []
+    for n, value in enumerate(leaves):
+        for k in range(int(np.prod(shape_of(value), dtype=int))):
+            unit = np.asarray(zeros(value))
+            unit.reshape(-1)[k] = 1
+            result.append((n, unit if isinstance(raw(value), np.ndarray) else unit[()] if isinstance(raw(value), np.generic) else float(unit)))
+    return result
+
+
+def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
+    """One block of a Jacobian, output axes first, from its rows (each of the input's shape) or columns (each of the output's)."""
+    shape = shape_of(output) + shape_of(primal)
+    if not parts:
+        return np.zeros(shape, (raw(output) if by_rows else raw(primal)).dtype)
+    if not shape:
+        return parts[0]
+    stacked = np.stack(parts)
+    return np.reshape(stacked if by_rows else np.moveaxis(stacked, 0, -1), shape)
+
+
+def _jacobian(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str
+) -> Callable[..., Any]:
+    if not callable(f):
+        raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}")
+    if holomorphic:
+        raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
+    is_single = not isinstance(argnums, tuple | list | range)
+    by_rows = transform == "jacrev"
+    name = f"{transform} of {named(f)}"
+
+    @looks_like(f, "Jacobian")
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        partial, chosen = _of_arguments(name, f, argnums, args, kwargs)
+        value, replay, *aux = (vjp if by_rows else linearize)(partial, *chosen, has_aux=has_aux)
+        in_leaves, in_tree = tree.flatten(chosen)
+        out_leaves, out_tree = tree.flatten(value)
+        seeded, seed_tree = (out_leaves, out_tree) if by_rows else (in_leaves, in_tree)
+        parts: dict[tuple[int, int], list[Any]] = {(n, m): [] for n in range(len(out_leaves)) for m in range(len(in_leaves))}
+        for n, unit in _basis(seeded):
+            seeds = tree.unflatten(seed_tree, [unit if m == n else zeros(one) for m, one in enumerate(seeded)])
+            for m, one in enumerate(tree.leaves(replay(seeds) if by_rows else replay(*seeds))):
+                parts[(n, m) if by_rows else (m, n)].append(one)
+        blocks = []
+        for n, output in enumerate(out_leaves):
+            row = [_block(parts[n, m], output, primal, by_rows) for m, primal in enumerate(in_leaves)]
+            block = tree.unflatten(in_tree, row)
+            blocks.append(block[0] if is_single else block)
+        jacobian = tree.unflatten(out_tree, blocks)
+        return (jacobian, *aux) if has_aux else jacobian
+
+    return jacobian_of
+
+
+def jacrev(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """The function that gives f's Jacobian by reverse mode: one recording, a pass for each number of the output.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        argnums: which positional arguments to differentiate, an integer or a tuple of them.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: for complex functions; not supported yet.
+
+    Returns:
+        A function with f's arguments that returns the output's tree, at each leaf the argument's tree, of arrays of shape
+        `output.shape + input.shape` (and `(jacobian, aux)` with has_aux).
+
+    Raises:
+        InputTypeError: an argument or an output that is no real number or array.
+        InputValueError: `argnums` out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> print(jacrev(lambda x: np.array([[1.0, 2.0], [3.0, 4.0]]) @ x)(np.ones(2)))
+        [[1. 2.]
+         [3. 4.]]
+    """
+    return _jacobian(f, argnums, has_aux, holomorphic, "jacrev")
+
+
+def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """The function that gives f's Jacobian by forward mode: one recording, a pass for each number of the input.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        argnums: which positional arguments to differentiate, an integer or a tuple of them.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: for complex functions; not supported yet.
+
+    Returns:
+        As of `jacrev`.
+
+    Raises:
+        InputTypeError: an argument or an output that is no real number or array.
+        InputValueError: `argnums` out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> print(jacfwd(lambda x: x**2)(np.array([1.0, 3.0])))
+        [[2. 0.]
+         [0. 6.]]
+    """
+    return _jacobian(f, argnums, has_aux, holomorphic, "jacfwd")
+
+
+def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+    """The function that gives f's Hessian: forward mode over reverse.
+
+    Args:
+        f: function whose output is one real number (or a tree of arrays, whose axes then come first).
+        argnums: which positional arguments to differentiate, an integer or a tuple of them.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: for complex functions; not supported yet.
+
+    Returns:
+        A function with f's arguments that returns, for each pair of leaves of the arguments, the second derivatives, shape
+        `output.shape + first.shape + second.shape`.
+
+    Raises:
+        InputTypeError: an argument or an output that is no real number or array.
+        InputValueError: `argnums` out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> print(hessian(lambda x: x[0] ** 2 * x[1])(np.array([3.0, 5.0])))
+        [[10.  6.]
+         [ 6.  0.]]
+    """
+    inner = jacrev(f, argnums, has_aux=has_aux, holomorphic=holomorphic)
+    return looks_like(f, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic))
+
+
+def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
+    """The function that gives the product of f's Hessian with a vector, without the Hessian: forward mode over reverse.
+
+    Args:
+        f: function whose output is one real number.
+        argnums: which positional arguments to differentiate, an integer or a tuple of them.
+
+    Returns:
+        `h(*args, v)`: f's arguments, then v, of the structure, shapes and dtypes of the argument (a tuple of such if `argnums` is a tuple);
+        the product is of the same form.
+
+    Raises:
+        InputTypeError: an argument that is no real number or array; an output that is not one real number.
+        TreeError, InputValueError: v does not fit the argument, or is missing.
+
+    Example:
+        >>> import numpy as np
+        >>> print(hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 10.0])))
+        [  6. 120.]
+    """
+    is_single = not isinstance(argnums, tuple | list | range)
+    name = f"hvp of {named(f)}"
+
+    @looks_like(f, "Hessian-vector product")
+    def product(*args_and_v: Any, **kwargs: Any) -> Any:
+        if len(args_and_v) < 2:
+            raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
+        *args, v = args_and_v
+        partial, chosen = _of_arguments(name, f, argnums, args, kwargs)
+        _, result = jvp(grad(partial, tuple(range(len(chosen)))), chosen, (v,) if is_single else tuple(v))
+        return result[0] if is_single else result
+
+    del product.__wrapped__  # type: ignore[attr-defined]  # it takes one argument more than f
+    return product
+
+
+def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
+    """The function that gives the derivative of an elementwise f at each element.
+
+    Args:
+        f: function whose output has the shape of the argument, each element of it depending on that element alone.
+        argnums: which positional argument to differentiate.
+
+    Returns:
+        A function with f's arguments; its result has the shape of the argument.
+
+    Raises:
+        InputTypeError: an argument or an output that is no real number or array.
+        InputValueError: the output is not of the argument's shape.
+
+    Example:
+        >>> import numpy as np
+        >>> print(elementwise_grad(np.square)(np.array([1.0, 2.0, 5.0])))
+        [ 2.  4. 10.]
+    """
+    name = f"elementwise_grad of {named(f)}"
+
+    @looks_like(f, "Elementwise derivative")
+    def derivative(*args: Any, **kwargs: Any) -> Any:
+        partial, (chosen,) = _of_arguments(name, f, argnums, args, kwargs)
+        value, pullback = vjp(partial, chosen)
+        for (path, out), inside in zip(tree.flatten_with_path(value)[0], tree.leaves(chosen), strict=True):
+            if shape_of(out) != shape_of(inside):
+                where = f" at {path}" if path else ""
+                raise InputValueError(
+                    f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: f is not elementwise; use jacrev"
+                )
+        return pullback(tree.map(lambda one: zeros(one) + 1, value))[0]
+
+    return derivative

@@ -1,0 +1,121 @@
+"""Recording a function for a replay: what all transforms that keep records share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError
+from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward
+from funcgrad.rules.values import raw
+from funcgrad.tape import Scope, close_scope
+from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import leaf
+
+_LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
+"""Types of arguments that are a leaf, known without asking the tree."""
+
+
+def record(scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], places: list[int]) -> tuple[Any, Any, list[Any], Any]:
+    """Run f with tracers in the given places, in a scope that is closed whatever happens.
+
+    Returns:
+        f's output, the slice, the leaves, and the structure of each argument that was traced (None for a bare leaf).
+    """
+    try:
+        records = scope.records
+        start = len(records)
+        leaves: list[Any] = []
+        treedefs: list[Any] = []
+        for place in places:
+            argument = args[place]
+            if type(argument) in _LEAVES:
+                value = leaf(argument, scope.name, place, argument)
+                args[place] = new_leaf(scope, value)
+                leaves.append(value)
+                treedefs.append(None)
+            else:
+                found, treedef = tree.flatten(argument)
+                found = [leaf(value, scope.name, place, argument) for value in found]
+                args[place] = tree.unflatten(treedef, [new_leaf(scope, value) for value in found])
+                leaves += found
+                treedefs.append(treedef)
+        output = f(*args, **kwargs)
+    finally:
+        close_scope(scope)
+    return output, Slice(records, start, len(leaves), scope.parent), leaves, treedefs
+
+
+
+
+def rebuilt(leaves: list[Any], treedefs: list[Any]) -> list[Any]:
+    """A tree for each traced argument out of all their leaves."""
+    rest = iter(leaves)
+    return [next(rest) if treedef is None else tree.unflatten(treedef, [next(rest) for _ in range(treedef.num_leaves)]) for treedef in treedefs]
+
+
+def with_aux(name: str, output: Any) -> tuple[Any, Any]:
+    if type(output) is not tuple or len(output) != 2:
+        raise InputTypeError(f"{name} with has_aux=True needs a function that returns (output, aux), got {type(output).__name__}")
+    return output
+
+
+def output_leaves(name: str, output: Any) -> tuple[list[Any], tree.TreeDef]:
+    """The leaves of an output that has derivatives, Python ints as floats, and its structure.
+
+    Raises:
+        InputTypeError: a leaf is no real floating-point number or array.
+    """
+    pairs, treedef = tree.flatten_with_path(output)
+    found = []
+    for path, value in pairs:
+        plain = raw(value)
+        if type(plain) is int:
+            value = float(plain)
+        elif type(plain) is not float and not (isinstance(plain, np.ndarray | np.generic) and plain.dtype.kind == "f"):
+            got = f"dtype {plain.dtype}" if isinstance(plain, np.ndarray | np.generic) else f"a {type(plain).__name__}"
+            raise InputTypeError(
+                f"{name}: the output{' at ' + path if path else ''} is {got}, which has no derivative: return it as aux, with has_aux=True"
+            )
+        found.append(value)
+    return found, treedef
+
+
+class Kept:
+    """A function's records, kept for any number of replays, with its output as plain values (or tracers of the scope around).
+
+    Attributes:
+        piece: the slice.
+        leaves, treedefs: the inputs, flat, and the structure of each argument.
+        value, aux: the output, and what f returned beside it.
+        outputs, out_tree: the leaves of the output (only their shapes and dtypes matter) and its structure.
+        traced: (number, position) of each output leaf that depends on the inputs.
+    """
+
+    __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value")
+
+    def __init__(self, name: str, f: Callable[..., Any], primals: Sequence[Any], has_aux: bool = False) -> None:
+        scope = open_keeping(name)
+        kept: Slice | None = None
+        try:
+            output, piece, self.leaves, self.treedefs = record(scope, f, list(primals), {}, list(range(len(primals))))
+            output, aux = with_aux(name, output) if has_aux else (output, None)
+            found, self.out_tree = output_leaves(name, output)
+            piece.keep()
+            parent = piece.scope
+            self.traced = [(n, one._index) for n, one in enumerate(found) if type(one) is Tracer and one._scope is scope]
+            self.outputs = [_detached(one, scope, parent) for one in found]
+            self.value = tree.unflatten(self.out_tree, self.outputs)
+            self.aux = tree.map(lambda one: _detached(one, scope, parent), aux)
+            self.piece = kept = piece
+        finally:
+            end_keeping(scope, kept)
+
+
+def _detached(value: Any, scope: Scope, parent: Scope | None) -> Any:
+    """A result that the user may change in place, though a record keeps it."""
+    plain = outward(value, scope, parent)
+    return plain.copy() if type(plain) is np.ndarray and type(value) is Tracer else plain

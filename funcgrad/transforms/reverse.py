@@ -1,0 +1,172 @@
+"""Reverse mode: `vjp`, `grad`, `value_and_grad` replay the slice backwards."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from typing_extensions import ParamSpec
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError
+from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
+from funcgrad.rules.values import raw, shape_of
+from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import Argnums, checked_argnums, fitting, looks_like, named, ones, positions, settled
+from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
+
+P = ParamSpec("P")
+
+
+def _is_frugal(leaves: list[Any]) -> bool:
+    return any(type(value) is np.ndarray and value.nbytes >= FRUGAL_BYTES for value in leaves)
+
+
+def _checked_scalar(name: str, output: Any) -> None:
+    shape = shape_of(output)
+    value = raw(output)
+    if isinstance(value, np.ndarray | np.generic) and shape == () and value.dtype.kind == "f" or type(value) in (float, int):
+        return
+    if isinstance(value, np.ndarray | np.generic):
+        got = f"shape {shape} and dtype {value.dtype}"
+    else:
+        got = f"a {type(value).__name__} ({tree.structure(value)})"
+    raise InputTypeError(
+        f"{name} needs a function whose output is one real number, got {got}: reduce it (np.sum, np.mean), or use jacrev for all its "
+        "derivatives or vjp for a weighted sum of them" + ("; has_aux=True lets f return (output, aux)" if type(value) is tuple else "")
+    )
+
+
+def value_and_grad(
+    f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False
+) -> Callable[P, tuple[Any, Any]]:
+    """The function that gives f's value together with its gradient.
+
+    Args:
+        f: function of numbers, arrays and trees of them; its output is one real number, shape ().
+        argnums: which positional arguments to differentiate, an integer or a tuple of them; negative ones count from the end.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: for complex functions; not supported yet.
+
+    Returns:
+        A function with f's arguments that returns `(value, gradient)`, or `((value, aux), gradient)`. The gradient has the structure, shapes
+        and dtypes of the argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments
+        are passed on undifferentiated.
+
+    Raises:
+        InputTypeError: an argument that is no real number or array; an output that is not one real number.
+        InputValueError: `argnums` out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> loss = lambda w: np.sum(w * w)
+        >>> value, gradient = value_and_grad(loss)(np.array([1.0, -2.0]))
+        >>> print(value, gradient)
+        5.0 [ 2. -4.]
+    """
+    return _gradient_of(f, argnums, has_aux, holomorphic, "value_and_grad", lambda value, gradient: (value, gradient))
+
+
+def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[P, Any]:
+    """The function that gives f's gradient.
+
+    Args:
+        f: function of numbers, arrays and trees of them; its output is one real number, shape ().
+        argnums: which positional arguments to differentiate, an integer or a tuple of them; negative ones count from the end.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: for complex functions; not supported yet.
+
+    Returns:
+        A function with f's arguments that returns the gradient, or `(gradient, aux)`. It has the structure, shapes and dtypes of the argument
+        (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments are passed on
+        undifferentiated.
+
+    Raises:
+        InputTypeError: an argument that is no real number or array; an output that is not one real number.
+        InputValueError: `argnums` out of range.
+
+    Example:
+        >>> import numpy as np
+        >>> grad(lambda x: 3 * x**2 - 4 * x + 5)(3.0)
+        14.0
+        >>> print(grad(lambda params: np.sum(params["w"]) * params["b"])({"w": np.ones(2), "b": 3.0}))
+        {'b': 2.0, 'w': array([3., 3.])}
+        >>> grad(grad(np.sin))(0.5) == -np.sin(0.5)
+        True
+    """
+    pick = (lambda value, gradient: (gradient, value[1])) if has_aux else (lambda value, gradient: gradient)
+    return _gradient_of(f, argnums, has_aux, holomorphic, "grad", pick)
+
+
+def _gradient_of(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str, pick: Callable[[Any, Any], Any]
+) -> Callable[..., Any]:
+    if not callable(f):
+        raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}: write {transform}(f)(x), not {transform}(f(x))")
+    if holomorphic:
+        raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
+    numbers = checked_argnums(argnums)
+    is_single = not isinstance(argnums, tuple | list | range)
+    name = f"{transform} of {named(f)}"
+
+    @looks_like(f, "Gradient" if transform == "grad" else "Value and gradient")
+    def gradient_of(*args: Any, **kwargs: Any) -> Any:
+        places = positions(name, numbers, len(args))
+        scope = open_keeping(name)
+        try:
+            output, piece, leaves, treedefs = record(scope, f, list(args), kwargs, places)
+            aux = None
+            if has_aux:
+                output, aux = with_aux(name, output)
+            _checked_scalar(name, output)
+            parent = piece.scope
+            if type(output) is Tracer and output._scope is scope:
+                seed = ones(output)
+                found = piece.backward([(output._index, seed)], scope.parent is None and _is_frugal(leaves))
+            else:
+                found = [None] * len(leaves)
+            gradients = rebuilt(settled(found, leaves), treedefs)
+            value = outward(output, scope, parent)
+            if has_aux:
+                value = (value, tree.map(lambda one: outward(one, scope, parent), aux))
+            piece.cut()
+        finally:
+            end_keeping(scope)
+        return pick(value, gradients[0] if is_single else tuple(gradients))
+
+    return gradient_of
+
+
+def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """f's output, and the function that pulls cotangents of it back to cotangents of the inputs.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        *primals: f's arguments; all are differentiated.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+
+    Returns:
+        `(output, pullback)` or `(output, pullback, aux)`. `pullback(ct)`, with ct of the structure, shapes and dtypes of the output, returns a
+        tuple with a cotangent for each argument. It may be called any number of times, also inside other transforms; while it lives, the
+        arrays that it needs are read-only.
+
+    Raises:
+        InputTypeError: an argument or an output that is no real number or array.
+        TreeError, InputValueError, InputTypeError: from the pullback, if the cotangent does not fit the output.
+
+    Example:
+        >>> import numpy as np
+        >>> y, pullback = vjp(np.multiply, np.array([1.0, 2.0]), 3.0)
+        >>> pullback(np.array([1.0, 10.0]))
+        (array([ 3., 30.]), 21.0)
+    """
+    kept = Kept(f"vjp of {named(f)}", f, primals, has_aux)
+
+    def pullback(ct: Any) -> tuple[Any, ...]:
+        """Cotangents of the arguments for a cotangent of the output."""
+        cotangents = fitting(f"pullback of {named(f)}", "cotangent", ct, kept.out_tree, kept.outputs)
+        found = kept.piece.backward([(index, cotangents[n]) for n, index in kept.traced])
+        return tuple(rebuilt(settled(found, kept.leaves, cotangents), kept.treedefs))
+
+    return (kept.value, pullback, kept.aux) if has_aux else (kept.value, pullback)
