@@ -1,8 +1,11 @@
 """funcgrad: automatic differentiation of plain NumPy code, as composable functions over a tape."""
 
+from funcgrad import debug as debug
 from funcgrad import errors as errors
 from funcgrad import nn as nn
 from funcgrad import numpy as numpy
+from funcgrad import optim as optim
+from funcgrad import show as show
 from funcgrad import tree as tree
 from funcgrad.tracer import Tracer as Tracer
 from funcgrad.transforms.derivatives import elementwise_grad as elementwise_grad
@@ -12,6 +15,7 @@ from funcgrad.transforms.derivatives import jacfwd as jacfwd
 from funcgrad.transforms.derivatives import jacrev as jacrev
 from funcgrad.transforms.forward import jvp as jvp
 from funcgrad.transforms.forward import linearize as linearize
+from funcgrad.transforms.inspect import make_tape as make_tape
 from funcgrad.transforms.reverse import grad as grad
 from funcgrad.transforms.reverse import value_and_grad as value_and_grad
 from funcgrad.transforms.reverse import vjp as vjp

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import StaleTracerError
-from funcgrad.tape import Locked, Record, Scope, Tangent, open_scope, protect, thread
+from funcgrad.tape import Locked, Record, Scope, Tangent, close_scope, open_scope, protect, release, thread
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -40,9 +40,10 @@ class Rule:
         pull: (cotangent, record, cotangents by position): adds to the cotangents of the record's parents.
         lift: (record, position, scope) -> the record with tracers of that scope for residuals, so that the replay itself is recorded.
         strong: the same rule with exact zeros kept zero whatever they are multiplied with; None where no product is formed.
+        constant: for people to read, where a record keeps a constant operand: which one it is ("x" or "y"), and record -> its value.
     """
 
-    __slots__ = ("lift", "name", "pull", "push", "strong")
+    __slots__ = ("constant", "lift", "name", "pull", "push", "strong")
 
     def __init__(
         self,
@@ -57,6 +58,7 @@ class Rule:
         self.pull = pull
         self.lift = lift
         self.strong = strong
+        self.constant: tuple[str, Callable[[Record], Any]] | None = None
 
 
 class Sparse(dict[int, Any]):
@@ -148,16 +150,25 @@ def open_forward(name: str) -> Scope:
 def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
     """The records of a keeping scope have been replayed, or go on living as a kept slice: let go of what waited for their replay."""
     root = scope.root
-    if kept is not None:
-        kept.locked = root.locked
-    else:
+    if kept is None:
         root.keepers -= 1
-        if not root.keepers:
-            root.orphans.clear()
-            if root.locked is not None:
-                root.locked.release()
+    elif root.locked:
+        kept.locked = Locked(root.locked)
+        root.locked = []
     if root is scope:
-        root.locked = None
+        scope.root = None
+    if not root.keepers:
+        root.orphans.clear()
+        if root.locked:
+            release(root.locked)
+
+
+def end_forward(scope: Scope) -> None:
+    """The function of a forward scope has ended, and its tangents were read off."""
+    close_scope(scope)
+    scope.tangents = None
+    if scope.root is scope:
+        scope.root = None
 
 
 def new_leaf(scope: Scope, value: Any) -> Tracer:
@@ -203,7 +214,7 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
         tangents = forward.tangents
         for parent in record[1:-1]:
             if parent in tangents:
-                tangent = quietly(_push_one, record, index, tangents, forward.parent)
+                tangent = quietly(_push_one, record, index, tangents, forward.parent, True)
                 tangents[index] = tangent
                 held.append(Tangent(root, tangents, index, tangent))
                 break
@@ -213,12 +224,12 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
     return tracer
 
 
-def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None) -> Any:
+def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None, careful: bool) -> Any:
     rule = record[0]
     if scope is not None:
         record = rule.lift(record, index, scope)
     tangent = rule.push(record, tangents)
-    if rule.strong is not None and has_nan(tangent):
+    if careful and rule.strong is not None and has_nan(tangent):
         tangent = rule.strong.push(record, tangents)
     return tangent
 
@@ -275,21 +286,27 @@ class Slice:
 
         `frugal` gives each record free once it is done: nothing can be replayed afterwards, and memory falls as the walk goes on.
         """
-        return quietly(self._backward, seeds, frugal)  # type: ignore[no-any-return]
-
-    def _backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool) -> list[Any]:
-        result = self._pull(seeds, careful=frugal, free=frugal)
-        if not frugal and any(map(has_nan, result)):
-            result = self._pull(seeds, careful=True, free=False)
+        result: list[Any]
+        if not frugal:
+            result = quietly(self._pull, seeds, False, False)
+            for value in result:
+                if value is not None and has_nan(value):
+                    break
+            else:
+                return result
+        result = quietly(self._pull, seeds, True, frugal)
         return result
 
     def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool, free: bool) -> list[Any]:
         scope, start, first, records, offset = self._recording(), self.start, self.first, self.records, self.offset
-        stop = max([index for index, _ in seeds], default=-1)
-        cotangents: Any = Sparse() if start else [None] * max(stop + 1, first)
+        stop = -1
+        for index, _ in seeds:
+            if index > stop:
+                stop = index
+        cotangents: Any = Sparse() if start else [None] * (stop + 1 if stop >= first else first)
         for index, seed in seeds:
             accumulate(cotangents, index, seed)
-        if scope is None and not careful and offset == 0:
+        if scope is None and not careful and not offset:
             for k in range(stop, first - 1, -1):
                 cotangent = cotangents[k]
                 if cotangent is not None:
@@ -307,40 +324,64 @@ class Slice:
                     records[k - offset] = None  # type: ignore[call-overload]
                 if scope is not None:
                     record = record[0].lift(record, k, scope)
-                if careful and record[0].strong is not None:
+                if careful:
                     _pull_carefully(cotangent, record, cotangents)
                 else:
                     record[0].pull(cotangent, record, cotangents)
         return [cotangents[k] for k in range(start, first)]
 
+    def cotangents(self, seeds: Sequence[tuple[int, Any]]) -> Sparse:
+        """The cotangents of all positions, given those of some: for people to read."""
+        cotangents = Sparse()
+        for index, seed in seeds:
+            accumulate(cotangents, index, seed)
+        for k in range(self.stop, self.first - 1, -1):
+            if cotangents[k] is not None:
+                quietly(_pull_carefully, cotangents[k], self.records[k - self.offset], cotangents)
+        return cotangents
+
     def _dependent(self, stop: int) -> list[int]:
         """Positions that depend on a leaf of this slice, the last first: beside them the tape holds work on outer values."""
         depends = set(range(self.start, self.first))
+        found = []
         for k in range(self.first, stop + 1):
-            if any(parent in depends for parent in self.records[k - self.offset][1:-1]):
-                depends.add(k)
-        return [k for k in range(stop, self.first - 1, -1) if k in depends]
+            for parent in self.records[k - self.offset][1:-1]:
+                if parent in depends:
+                    depends.add(k)
+                    found.append(k)
+                    break
+        found.reverse()
+        return found
 
     def forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
         """The tangents of some positions (None: zero) for tangents of the leaves (None: zero)."""
-        return quietly(self._forward, leaf_tangents, outputs)  # type: ignore[no-any-return]
+        result: list[Any] = quietly(self._push, leaf_tangents, outputs, False)
+        for value in result:
+            if value is not None and has_nan(value):
+                return quietly(self._push, leaf_tangents, outputs, True)  # type: ignore[no-any-return]
+        return result
 
-    def _forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
-        scope, offset = self._recording(), self.offset
+    def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool) -> list[Any]:
+        scope, offset, records = self._recording(), self.offset, self.records
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
         for k in range(self.first, max(outputs, default=-1) + 1):
-            record = self.records[k - offset]
+            record = records[k - offset]
             for parent in record[1:-1]:
                 if parent in tangents:
-                    tangents[k] = _push_one(record, k, tangents, scope)
                     break
+            else:
+                continue
+            if careful or scope is not None:
+                tangents[k] = _push_one(record, k, tangents, scope, careful)
+            else:
+                tangents[k] = record[0].push(record, tangents)
         return [tangents.get(index) for index in outputs]
 
 
 def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:
     """Pull with strong zeros where the plain rule makes a NaN. What the parents held already is set aside meanwhile."""
     held = {parent: cotangents[parent] for parent in record[1:-1]}
-    for rule in (record[0], record[0].strong):
+    for rule in (record[0], record[0].strong or record[0]):
         for parent in held:
             cotangents[parent] = None
         rule.pull(cotangent, record, cotangents)

@@ -50,19 +50,21 @@ class Scope:
     def __init__(self, name: str, parent: Scope | None, make: Callable[..., Any]) -> None:
         self.name = name
         self.parent = parent
-        self.make = make
-        self.forwards: tuple[Scope, ...] = ()
         self.tangents: dict[int, Any] | None = None
         self.records: Any  # list[Record], or Closed
+        self.root: Any  # Scope; None once the outermost has ended, lest it refer to itself
         if parent is None:
             self.root = self
+            self.make = make
+            self.forwards: tuple[Scope, ...] = ()
             self.records = []
-            self.depth = 0
-            self.keepers = 0
+            self.depth = self.keepers = 0
             self.orphans: list[Tangent] = []
-            self.locked: Locked | None = None
+            self.locked: list[np.ndarray] = []
         else:
             self.root = parent.root
+            self.make = parent.make
+            self.forwards = parent.forwards
             self.records = parent.records
             self.depth = parent.depth + 1
 
@@ -80,13 +82,7 @@ thread = _Thread()
 
 def open_scope(name: str, make: Callable[..., Any]) -> Scope:
     """A scope inside the innermost open one of this thread. Inside a forward scope its records are followed too."""
-    parent = thread.scope
-    if parent is None:
-        scope = Scope(name, None, make)
-    else:
-        scope = Scope(name, parent, parent.make)
-        scope.forwards = parent.forwards
-    thread.scope = scope
+    scope = thread.scope = Scope(name, thread.scope, make)
     return scope
 
 
@@ -130,22 +126,26 @@ def protect(array: Any, scope: Scope) -> None:
     if root.keepers:
         while type(array) is np.ndarray and array.flags.writeable:
             array.flags.writeable = False
-            if root.locked is None:
-                root.locked = Locked()
             root.locked.append(array)
             array = array.base
 
 
-class Locked(list[np.ndarray]):
-    """Arrays that `protect` made read-only. They become writeable again with `release`, or when the last replay that needs them is gone."""
+def release(locked: list[np.ndarray]) -> None:
+    """Undo `protect`. Owners come before views: a view cannot be made writeable while its base is not."""
+    if len(locked) > 1:
+        locked.sort(key=lambda array: array.base is not None)
+    for array in locked:
+        array.flags.writeable = True
+    locked.clear()
 
-    def release(self) -> None:
-        """Give them back. Owners come before views: a view cannot be made writeable while its base is not."""
-        for is_view in (False, True):
-            for array in self:
-                if (array.base is not None) is is_view:
-                    array.flags.writeable = True
-        self.clear()
+
+class Locked:
+    """Arrays that stay read-only until the last replay that needs them is gone."""
+
+    __slots__ = ("arrays",)
+
+    def __init__(self, arrays: list[np.ndarray]) -> None:
+        self.arrays = arrays
 
     def __del__(self) -> None:
-        self.release()
+        release(self.arrays)

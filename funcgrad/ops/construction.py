@@ -12,7 +12,7 @@ from funcgrad.tracer import Tracer
 
 
 def _holds_tracer(value: Any) -> bool:
-    return type(value) is Tracer or (isinstance(value, list | tuple) and any(map(_holds_tracer, value)))
+    return type(value) is Tracer or (isinstance(value, (list, tuple)) and any(map(_holds_tracer, value)))
 
 
 def asarray(a: Any, dtype: Any = None) -> Any:

@@ -80,7 +80,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """np.tensordot: transposed and reshaped to a product of matrices."""
     shape_a, shape_b = shape_of(a), shape_of(b)
-    if isinstance(axes, int | np.integer):
+    if isinstance(axes, (int, np.integer)):
         axes = (tuple(range(len(shape_a) - axes, len(shape_a))), tuple(range(axes)))
     over_a, over_b = (
         tuple(normalized(int(n), len(shape)) for n in (one if isinstance(one, tuple | list | np.ndarray) else (one,)))

@@ -21,7 +21,7 @@ LN2, LN10 = math.log(2.0), math.log(10.0)
 
 def _pick(condition: Any, x: Any, y: Any) -> Any:
     """np.where, but a Python float stays one where all three are numbers."""
-    if isinstance(condition, bool | np.bool_) and type(raw(x)) is float and type(raw(y)) is float:
+    if isinstance(condition, (bool, np.bool_)) and type(raw(x)) is float and type(raw(y)) is float:
         return x if condition else y
     return _where(condition, x, y)
 
@@ -58,7 +58,7 @@ conjugate = unary(np.conjugate, lambda t: t, lambda x: x)
 
 def _power_x(t: Any, x: Any, y: Any) -> Any:
     """y * x**(y - 1), and 0 where y is 0, whatever x."""
-    if isinstance(y, int | float):
+    if isinstance(y, (int, float)):
         return t * (2.0 * x) if y == 2 else t * (y * power(x, y - 1)) if y != 0 else t * 0.0
     plain = raw(y)
     return t * (y * power(x, where(plain == 0, 1.0, y - 1)))

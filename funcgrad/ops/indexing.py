@@ -31,16 +31,16 @@ def _getitem(x: Any, index: Any) -> Any:
 
 
 def _scatter(x: Any, shape: tuple[int, ...], index: Any) -> Any:
-    out = np.zeros(shape, getattr(x, "dtype", np.float64))
-    if _is_basic(index) or (type(index) is np.ndarray and index.dtype == bool):
+    out = np.zeros(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.float64)
+    if type(index) in _BASIC or _is_basic(index) or (type(index) is np.ndarray and index.dtype == bool):
         out[index] = x
     else:
         np.add.at(out, index, x)
     return out
 
 
-_pick = linear(_getitem, lambda ct, shape, index: scatter(ct, shape, index), name="getitem")
-scatter = linear(_scatter, lambda ct, _, shape, index: _pick(ct, index), name="scatter")
+_pick = linear(_getitem, lambda ct, shape, index: _scatter(ct, shape, index) if type(ct) is np.ndarray else scatter(ct, shape, index), name="getitem")
+scatter = linear(_scatter, lambda ct, _, shape, index: ct[index], name="scatter")
 
 
 def _settled(index: Any, x: Tracer) -> Any:
@@ -62,11 +62,16 @@ def getitem(x: Tracer, index: Any) -> Any:
     Raises:
         IndexError: the index does not fit the shape, or the tracer is of a number.
     """
-    if not _is_basic(index):
+    if type(index) not in _BASIC and not _is_basic(index):
         index = _settled(index, x)
-    if type(x._primal) is float:
-        raise IndexError(f"a tracer of the number {x._primal!r} cannot be indexed (index {index!r})")
-    return _pick(x, index)
+    value, scope = x._primal, x._scope
+    if type(value) is float:
+        raise IndexError(f"a tracer of the number {value!r} cannot be indexed (index {index!r})")
+    answer = value[index]
+    records = scope.records
+    position = len(records)
+    records.append((_pick.rule, x._index, (value.shape, (index,), {})))
+    return scope.make(answer, scope, position)
 
 
 def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
@@ -119,7 +124,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """np.split, as slices."""
     size = shape_of(ary)[axis]
-    if isinstance(indices_or_sections, int | np.integer) and size % indices_or_sections:
+    if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
         raise ValueError(f"split needs equal parts: an axis of {size} does not divide into {indices_or_sections}; use np.array_split")
     return array_split(ary, indices_or_sections, axis)
 

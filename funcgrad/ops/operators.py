@@ -31,7 +31,7 @@ for _name, _operation in {
     "matmul": contractions.matmul,
 }.items():
     setattr(Tracer, f"__{_name}__", _operation)
-    setattr(Tracer, f"__r{_name}__", _reflected(_operation))
+    setattr(Tracer, f"__r{_name}__", getattr(_operation, "reflected", None) or _reflected(_operation))
 
 
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

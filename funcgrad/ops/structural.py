@@ -32,7 +32,7 @@ def normalized_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, .
     """Axes counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple(normalized(int(one), ndim) for one in (axis if isinstance(axis, tuple | list) else (axis,)))
+    return tuple(normalized(int(one), ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
 
 
 _reshape = linear(np.reshape, lambda ct, shape, _, order="C": np.reshape(ct, shape, order=order))
@@ -92,7 +92,7 @@ def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
     """np.expand_dims."""
-    added = axis if isinstance(axis, tuple | list) else (axis,)
+    added = axis if isinstance(axis, (tuple, list)) else (axis,)
     axes = normalized_axes(tuple(added), len(shape_of(a)) + len(added))
     sizes = iter(shape_of(a))
     return reshape(a, tuple(1 if n in axes else next(sizes) for n in range(len(shape_of(a)) + len(axes))))
@@ -112,7 +112,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
 
 def tile(a: Any, reps: Any) -> Any:
     """np.tile, as a broadcast along new axes."""
-    counts = (reps,) if isinstance(reps, int | np.integer) else tuple(reps)
+    counts = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     shape = shape_of(a)
     ndim = max(len(counts), len(shape))
     counts, shape = (1,) * (ndim - len(counts)) + counts, (1,) * (ndim - len(shape)) + shape
@@ -125,7 +125,7 @@ def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> A
     """np.pad with constants, or with elements of the array ("edge", "reflect", "symmetric", "wrap")."""
     shape = shape_of(array)
     pairs = pad_width.items() if isinstance(pad_width, dict) else enumerate(np.broadcast_to(pad_width, (len(shape), 2)).tolist())
-    found = {normalized(axis, len(shape)): (pair if isinstance(pair, tuple | list) else (pair, pair)) for axis, pair in pairs}
+    found = {normalized(axis, len(shape)): (pair if isinstance(pair, (tuple, list)) else (pair, pair)) for axis, pair in pairs}
     widths = tuple((int(found.get(n, (0, 0))[0]), int(found.get(n, (0, 0))[1])) for n in range(len(shape)))
     if mode == "constant":
         values = options.pop("constant_values", 0)

@@ -129,7 +129,7 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
 # has not, a rule that sums back is recorded, so that the usual one has nothing to ask.
 _OPERATION = """
 def build(function, scalar, on_error, both, left, right, both_stretched, left_stretched, right_stretched):
-    def operation(u, v, /):
+    def operation({arguments}, /):
         if type(u) is Tracer:
             x, scope = u._primal, u._scope
             if type(v) is Tracer:
@@ -199,7 +199,10 @@ def build(dx, dy):
         part = {pull_y}
         held = cotangents[j]
         cotangents[j] = part if held is None else held + part
-    return push, pull
+    def lift(record, index, scope):
+        rule, i, j, {residual} = record
+        return (rule, i, j, {lifted})
+    return push, pull, lift
 """
 
 _ONE = """
@@ -213,7 +216,10 @@ def build(dx, dy):
         part = {pull}
         held = cotangents[i]
         cotangents[i] = part if held is None else held + part
-    return push, pull
+    def lift(record, index, scope):
+        rule, i, {residual} = record
+        return (rule, i, {lifted})
+    return push, pull, lift
 """
 
 
@@ -247,39 +253,34 @@ def _product(partial: Partial, name: str, t: str) -> str:
 
 def _variant(name: str, dx: Partial, dy: Partial, keeps: tuple[str, ...], stretched: bool) -> Rule:
     """One of the six rules of a binary primitive: both operands traced, or only x (dy is False) or y (dx is False); with summing back or not."""
-    unpacked = "_" if not keeps else _packed(keeps)
     both = dx is not False and dy is not False
+    held = _packed(keeps)
+    position = {"x": dx is not False and "i", "y": dy is not False and ("j" if both else "i"), "ans": "index"}
+    lifted = _packed(tuple(f"Tracer({key}, scope, {position[key]})" if position[key] else key for key in keeps))
+    text = {"residual": held, "lifted": lifted} if keeps else {"residual": "_", "lifted": "_"}
     if both:
         x, y, pull_y = _product(dx, "dx", "t"), _product(dy, "dy", "s"), _product(dy, "dy", "t")
-        text = {"residual": unpacked, "push_x": x, "push_y": y, "push_both": f"{x} + {y}", "pull_x": x, "pull_y": pull_y}
+        text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}", "pull_x": x, "pull_y": pull_y}
         if stretched:
-            text["residual"] = f"({unpacked}, shape_x, shape_y, shape)"
+            shapes = "shape_x, shape_y, shape"
             text |= {key: f"stretch({text[key]}, shape)" for key in ("push_x", "push_y", "push_both")}
             text |= {"pull_x": f"unbroadcast({x}, shape_x)", "pull_y": f"unbroadcast({pull_y}, shape_y)"}
-        build = _builder(_BOTH.format(**text))
     else:
         product = _product(dy, "dy", "t") if dx is False else _product(dx, "dx", "t")
-        text = {"residual": unpacked, "push": product, "pull": product}
+        text |= {"push": product, "pull": product}
         if stretched:
-            text = {"residual": f"({unpacked}, own, shape)", "push": f"stretch({product}, shape)", "pull": f"unbroadcast({product}, own)"}
-        build = _builder(_ONE.format(**text))
-
-    def lift(record: Record, index: int, scope: Scope) -> Record:
-        if not keeps:
-            return record
-        parents = record[1:-1]
-        positions = {"x": None if dx is False else parents[0], "y": None if dy is False else parents[-1], "ans": index}
-        held = record[-1][0] if stretched else record[-1]
-        lifted = tuple(
-            value if positions[key] is None else Tracer(value, scope, positions[key])
-            for key, value in zip(keeps, held if len(keeps) > 1 else (held,), strict=True)
-        )
-        residual: Any = lifted if len(keeps) > 1 else lifted[0]
-        return (record[0], *parents, (residual, *record[-1][1:]) if stretched else residual)
-
-    rule = Rule(name, *build(dx, dy), lift)
+            shapes = "own, shape"
+            text |= {"push": f"stretch({product}, shape)", "pull": f"unbroadcast({product}, own)"}
+    if stretched:
+        text |= {key: f"({text[key]}, {shapes})" for key in ("residual", "lifted")}
+    build = _builder((_BOTH if both else _ONE).format(**text))
+    rule = Rule(name, *build(dx, dy))
     if keeps:
-        rule.strong = Rule(name, *build(dx and strongly(dx), dy and strongly(dy)), lift)
+        rule.strong = Rule(name, *build(dx and strongly(dx), dy and strongly(dy)))
+    constant = "y" if dy is False else "x" if dx is False else ""
+    if constant in keeps and not stretched:
+        place = keeps.index(constant)
+        rule.constant = constant, lambda record: record[-1][place] if len(keeps) > 1 else record[-1]
     return rule
 
 
@@ -306,7 +307,7 @@ def binary(
     right = tuple(key for key in in_order if key in kept_y)
 
     def on_error(x: Any, y: Any) -> Any:
-        if isinstance(x, np.ndarray | np.generic) or isinstance(y, np.ndarray | np.generic):
+        if isinstance(x, (np.ndarray, np.generic)) or isinstance(y, (np.ndarray, np.generic)):
             raise  # noqa: PLE0704 - NumPy was told to raise (np.errstate): the user's wish
         return float(ufunc(x, y))
 
@@ -321,8 +322,11 @@ def binary(
 
 
     def build(function: Any) -> Any:
-        operation = _builder(_OPERATION.format(**text))(function, on_numbers, on_error, *rules)
+        operation, operation_reflected = (
+            _builder(_OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules) for arguments in ("u, v", "v, u")
+        )
         operation.__name__ = operation.__qualname__ = name
+        operation.reflected = operation_reflected  # y, x -> the same: for Python's __radd__ and its like
         return operation
 
     operation = build(ufunc)

@@ -128,7 +128,7 @@ def elementwise(function: Any, *partials: Directional | None) -> Operation:
     return operation
 
 
-def linear(function: Any, transpose: Directional, name: str | None = None) -> Operation:
+def linear(function: Any, transpose: Directional, name: str | None = None) -> Any:
     """Define a primitive that is linear in its first argument; all else is static.
 
     Args:
@@ -137,7 +137,7 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> Op
         name: the primitive's, if not the function's.
 
     Returns:
-        The operation.
+        The operation; its `rule` is for an operation on the hot path that writes its records itself.
     """
     name = name or function.__name__
 
@@ -164,6 +164,7 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> Op
         return scope.make(answer, scope, index)
 
     operation.__name__ = operation.__qualname__ = name
+    operation.rule = rule  # type: ignore[attr-defined]
     declare(name, "linear")
     return operation
 

@@ -28,11 +28,14 @@ def constant(value: Any, scope: Scope) -> Any:
     Raises:
         InputTypeError: it is no number and no array of numbers.
     """
-    if isinstance(value, list | tuple):
-        value = np.asarray(value)
-    elif isinstance(value, bool | int | float | complex):
+    if type(value) is np.ndarray and value.dtype.kind == "f":
+        protect(value, scope)
         return value
-    if not isinstance(value, np.ndarray | np.generic) or value.dtype.kind not in "biufc":
+    if isinstance(value, (list, tuple)):
+        value = np.asarray(value)
+    elif isinstance(value, (bool, int, float, complex)):
+        return value
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
     if isinstance(value, np.ma.MaskedArray):

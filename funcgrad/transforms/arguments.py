@@ -44,9 +44,9 @@ def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
     Raises:
         InputTypeError: they are no integers.
     """
-    numbers = tuple(argnums) if isinstance(argnums, list | tuple | range) else (argnums,)
+    numbers = tuple(argnums) if isinstance(argnums, (list, tuple, range)) else (argnums,)
     for n in numbers:
-        if isinstance(n, bool) or not isinstance(n, int | np.integer):
+        if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise InputTypeError(f"argnums must be an integer or a tuple of integers, got {argnums!r}")
     return tuple(int(n) for n in numbers)  # type: ignore[arg-type]
 
@@ -57,6 +57,8 @@ def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
     Raises:
         InputValueError: one is out of range or named twice.
     """
+    if argnums == (0,) and count:
+        return [0]
     places = [n + count if n < 0 else n for n in argnums]
     for n, place in zip(argnums, places, strict=True):
         if not 0 <= place < count:
@@ -87,7 +89,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         return np.asarray(value)
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
     place = f"argument {argument}" + (f" at {path}" if path else "")
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind != "f" else f"a {kind.__name__}"
         if value.dtype.kind == "c":
             raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet; give real and imaginary parts apart")
@@ -110,7 +112,7 @@ def zeros(value: Any) -> Any:
 def ones(value: Any) -> Any:
     """The one of the space of a scalar output."""
     value = raw(value)
-    return value.dtype.type(1) if isinstance(value, np.ndarray | np.generic) else 1.0
+    return value.dtype.type(1) if isinstance(value, (np.ndarray, np.generic)) else 1.0
 
 
 def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
@@ -125,7 +127,7 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
         if value is None:
             result.append(zeros(primal))
         elif type(value) is Tracer:
-            dtype = primal.dtype if isinstance(primal, np.ndarray | np.generic) else np.dtype(float)
+            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
             result.append(value if value.dtype == dtype else value.astype(dtype))
         elif type(primal) is not np.ndarray:
             result.append(float(value) if type(primal) is float else primal.dtype.type(value))
@@ -147,6 +149,12 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
     Raises:
         TreeError, InputValueError, InputTypeError: they are not; says where.
     """
+    leaves, got = tree.flatten(value)
+    if got == treedef and all(
+        type(one) is np.ndarray and type(primal) is np.ndarray and one.shape == primal.shape and one.dtype == primal.dtype
+        for one, primal in zip(leaves, primals, strict=True)
+    ):
+        return leaves
     pairs, got = tree.flatten_with_path(value)
     if got != treedef:
         raise TreeError(f"{name}: the {what} must have the structure {treedef}, got {got}")
@@ -156,10 +164,10 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
         place = f"the {what}" + (f" at {path}" if path else "")
         if isinstance(one, bool) or not isinstance(one, Tracer | np.ndarray | np.generic | float | int):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
-        wanted = primal.dtype if isinstance(primal, np.ndarray | np.generic) else np.dtype(float)
+        wanted = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
         if shape_of(one) != shape_of(primal):
             raise InputValueError(f"{name}: {place} must have shape {shape_of(primal)}, got {shape_of(one)}")
-        if isinstance(one, float | int) and not isinstance(one, np.generic):
+        if isinstance(one, (float, int)) and not isinstance(one, np.generic):
             one = float(one) if type(primal) is float else wanted.type(one)
         elif one.dtype != wanted:
             raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {one.dtype}: convert it with astype")

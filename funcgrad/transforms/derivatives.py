@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.transforms.arguments import Argnums, checked_argnums, looks_like, named, positions, zeros
-from funcgrad.transforms.forward import jvp, linearize
+from funcgrad.transforms.forward import linearize
 from funcgrad.transforms.reverse import grad, vjp
 
 
@@ -25,7 +25,7 @@ def _of_arguments(name: str, f: Callable[..., Any], argnums: Argnums, args: Sequ
             full[place] = value
         return f(*full, **kwargs)
 
-    partial.__name__ = named(f)
+    partial.__name__ = getattr(f, "__name__", "function")
     return partial, tuple(args[place] for place in places)
 
 
@@ -58,7 +58,7 @@ def _jacobian(
         raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}")
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
-    is_single = not isinstance(argnums, tuple | list | range)
+    is_single = not isinstance(argnums, (tuple, list, range))
     by_rows = transform == "jacrev"
     name = f"{transform} of {named(f)}"
 
@@ -183,7 +183,8 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         >>> print(hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 10.0])))
         [  6. 120.]
     """
-    is_single = not isinstance(argnums, tuple | list | range)
+    gradient = grad(f, argnums)
+    is_single = not isinstance(argnums, (tuple, list, range))
     name = f"hvp of {named(f)}"
 
     @looks_like(f, "Hessian-vector product")
@@ -191,9 +192,9 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         if len(args_and_v) < 2:
             raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
         *args, v = args_and_v
-        partial, chosen = _of_arguments(name, f, argnums, args, kwargs)
-        _, result = jvp(grad(partial, tuple(range(len(chosen)))), chosen, (v,) if is_single else tuple(v))
-        return result[0] if is_single else result
+        partial, chosen = _of_arguments(name, gradient, argnums, args, kwargs)
+        _, push = linearize(partial, *chosen)  # not jvp: the inner gradient keeps its records in any case
+        return push(v) if is_single else push(*v)
 
     del product.__wrapped__  # type: ignore[attr-defined]  # it takes one argument more than f
     return product

@@ -7,8 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.replay import new_leaf, open_forward, outward
-from funcgrad.tape import close_scope
+from funcgrad.replay import end_forward, new_leaf, open_forward, outward
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import fitting, leaf, looks_like, named, settled
 from funcgrad.transforms.recording import Kept, output_leaves, with_aux
@@ -56,7 +55,7 @@ def jvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: S
 def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[Any], has_aux: bool) -> Any:
     name = f"jvp of {named(f)}"
     for what, given in (("primals", primals), ("tangents", tangents)):
-        if not isinstance(given, tuple | list):
+        if not isinstance(given, (tuple, list)):
             raise InputTypeError(f"{name}: {what} must be a tuple with an entry for each argument, got {type(given).__name__}")
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals go with as many tangents, got {len(tangents)}")
@@ -78,7 +77,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         found, out_tree = output_leaves(name, output)
         pushed = [scope.tangents.get(one._index) if type(one) is Tracer and one._scope is scope else None for one in found]  # type: ignore[union-attr]
     finally:
-        close_scope(scope)
+        end_forward(scope)
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
     tangent = tree.unflatten(out_tree, settled(pushed, found, [one for _, _, directions in flat for one in directions]))
     if has_aux:

@@ -69,18 +69,17 @@ def output_leaves(name: str, output: Any) -> tuple[list[Any], tree.TreeDef]:
     Raises:
         InputTypeError: a leaf is no real floating-point number or array.
     """
-    pairs, treedef = tree.flatten_with_path(output)
-    found = []
-    for path, value in pairs:
+    found, treedef = tree.flatten(output)
+    for n, value in enumerate(found):
         plain = raw(value)
         if type(plain) is int:
-            value = float(plain)
-        elif type(plain) is not float and not (isinstance(plain, np.ndarray | np.generic) and plain.dtype.kind == "f"):
-            got = f"dtype {plain.dtype}" if isinstance(plain, np.ndarray | np.generic) else f"a {type(plain).__name__}"
+            found[n] = float(plain)
+        elif type(plain) is not float and not (isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind == "f"):
+            path = tree.flatten_with_path(output)[0][n][0]
+            got = f"dtype {plain.dtype}" if isinstance(plain, (np.ndarray, np.generic)) else f"a {type(plain).__name__}"
             raise InputTypeError(
                 f"{name}: the output{' at ' + path if path else ''} is {got}, which has no derivative: return it as aux, with has_aux=True"
             )
-        found.append(value)
     return found, treedef
 
 
@@ -97,8 +96,12 @@ class Kept:
 
     __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value")
 
-    def __init__(self, name: str, f: Callable[..., Any], primals: Sequence[Any], has_aux: bool = False) -> None:
+    def __init__(
+        self, name: str, f: Callable[..., Any], primals: Sequence[Any], has_aux: bool = False, make: Callable[..., Any] | None = None
+    ) -> None:
         scope = open_keeping(name)
+        if make is not None:
+            scope.make = make
         kept: Slice | None = None
         try:
             output, piece, self.leaves, self.treedefs = record(scope, f, list(primals), {}, list(range(len(primals))))
@@ -109,7 +112,7 @@ class Kept:
             self.traced = [(n, one._index) for n, one in enumerate(found) if type(one) is Tracer and one._scope is scope]
             self.outputs = [_detached(one, scope, parent) for one in found]
             self.value = tree.unflatten(self.out_tree, self.outputs)
-            self.aux = tree.map(lambda one: _detached(one, scope, parent), aux)
+            self.aux = tree.map(lambda one: _detached(one, scope, parent), aux) if has_aux else None
             self.piece = kept = piece
         finally:
             end_keeping(scope, kept)

@@ -26,9 +26,9 @@ def _is_frugal(leaves: list[Any]) -> bool:
 def _checked_scalar(name: str, output: Any) -> None:
     shape = shape_of(output)
     value = raw(output)
-    if isinstance(value, np.ndarray | np.generic) and shape == () and value.dtype.kind == "f" or type(value) in (float, int):
+    if isinstance(value, (np.ndarray, np.generic)) and shape == () and value.dtype.kind == "f" or type(value) in (float, int):
         return
-    if isinstance(value, np.ndarray | np.generic):
+    if isinstance(value, (np.ndarray, np.generic)):
         got = f"shape {shape} and dtype {value.dtype}"
     else:
         got = f"a {type(value).__name__} ({tree.structure(value)})"
@@ -107,7 +107,7 @@ def _gradient_of(
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
     numbers = checked_argnums(argnums)
-    is_single = not isinstance(argnums, tuple | list | range)
+    is_single = not isinstance(argnums, (tuple, list, range))
     name = f"{transform} of {named(f)}"
 
     @looks_like(f, "Gradient" if transform == "grad" else "Value and gradient")

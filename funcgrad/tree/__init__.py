@@ -8,9 +8,9 @@ Nodes are dict (keys sorted), OrderedDict and defaultdict, list, tuple, named tu
 raises `TreeError`: falling back to insertion order would make equal dicts differ in structure.
 """
 
-from funcgrad.tree.functions import all as all
+from funcgrad.tree.functions import all as all  # noqa: A004
 from funcgrad.tree.functions import flatten_with_path as flatten_with_path
-from funcgrad.tree.functions import map as map
+from funcgrad.tree.functions import map as map  # noqa: A004
 from funcgrad.tree.functions import map_with_path as map_with_path
 from funcgrad.tree.functions import reduce as reduce
 from funcgrad.tree.functions import transpose as transpose

@@ -1,6 +1,6 @@
 """What one does with trees leaf by leaf: mapping, folding, naming places, turning inside out.
 
-`map`, `all` and `reduce` are named as in JAX; nothing in this module uses the builtins of those names.
+`map`, `all` and `reduce` are named as in JAX; the builtins of those names are not used here.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def _rows(name: str, found: list[Any], treedef: TreeDef, rest: tuple[Any, ...]) 
     return zip(*columns, strict=True)
 
 
-def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
+def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:  # noqa: A001
     """Apply f leaf by leaf.
 
     Args:
@@ -95,7 +95,7 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initial: Any = _MISSING, is_
     return initial
 
 
-def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:
+def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001
     """Whether every leaf is true; each must have one truth value, as a bool or an array of one element has.
 
     Example:

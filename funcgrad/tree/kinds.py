@@ -81,7 +81,7 @@ def _split_dict(tree: dict[Any, Any]) -> tuple[list[Any], tuple[Any, ...]]:
 
 
 def _build_dict(keys: tuple[Any, ...], parts: list[Any]) -> dict[Any, Any]:
-    return dict(zip(keys, parts))  # noqa: B905  # the lengths agree, and a keyword argument would take a fifth of the time
+    return dict(zip(keys, parts))  # the lengths agree, and a keyword argument would take a fifth of the time
 
 
 DICT = Kind(dict, _split_dict, _build_dict, lambda aux, count: _item_keys(aux), _show_items)

@@ -1,0 +1,3 @@
+"""The tape, shown to people."""
+
+from funcgrad.show.table import table as table

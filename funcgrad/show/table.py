@@ -1,0 +1,76 @@
+"""The tape as a table of plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import numpy as np
+
+from funcgrad.tape import Record
+
+_SYMBOLS = {
+    "add": "+",
+    "subtract": "-",
+    "multiply": "*",
+    "divide": "/",
+    "power": "**",
+    "remainder": "%",
+    "matmul": "@",
+    "negative": "neg",
+    "absolute": "abs",
+}
+_HEADS = ("name", "operation", "parents", "value", "gradient")
+
+
+class _HasRows(Protocol):
+    rows: Sequence[Any]
+
+
+def operation_text(record: Record) -> str:
+    """The operation of a record, with a constant operand where the record keeps one: "*", "**2", "1 /"."""
+    rule = record[0]
+    symbol = _SYMBOLS.get(rule.name, rule.name)
+    if rule.constant is None:
+        return symbol
+    side, operand = rule.constant
+    constant = operand(record)
+    if np.ndim(constant):
+        return symbol
+    return f"{symbol}{constant:g}" if side == "y" else f"{constant:g} {symbol}"
+
+
+def _number_text(value: Any) -> str:
+    if np.ndim(value) == 0:
+        return f"{float(value):.6g}"
+    if np.size(value) > 6:
+        return f"{value.dtype}{value.shape}"
+    return np.array2string(value, precision=4, separator=", ").replace("\n", "")
+
+
+def table(tape: _HasRows) -> str:
+    """The rows of a tape, aligned.
+
+    Args:
+        tape: what `funcgrad.make_tape(f)(*args)` returns.
+
+    Returns:
+        A line for the heads and one for each record.
+
+    Example:
+        >>> from funcgrad import make_tape
+        >>> print(table(make_tape(lambda x: 3.0 * x)(2.0)))
+        name  operation  parents  value  gradient
+        x     leaf                    2         3
+        n1    3 *        x            6         1
+    """
+    cells = [_HEADS] + [
+        (row.name, row.operation, " ".join(row.parents), _number_text(row.value), _number_text(row.gradient)) for row in tape.rows
+    ]
+    widths = [max(len(line[n]) for line in cells) for n in range(len(_HEADS))]
+    lines = []
+    for line in cells:
+        left = [text.ljust(width) for text, width in zip(line[:3], widths[:3], strict=True)]
+        right = [text.rjust(width) for text, width in zip(line[3:], widths[3:], strict=True)]
+        lines.append("  ".join(left + right).rstrip())
+    return "\n".join(lines)
