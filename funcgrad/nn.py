@@ -5,4 +5,3 @@ from __future__ import annotations
 from funcgrad.ops.neural import relu as relu
 from funcgrad.ops.neural import sigmoid as sigmoid
 from funcgrad.ops.neural import softmax_cross_entropy as softmax_cross_entropy
-from funcgrad.ops.reductions import logsumexp as _logsumexp

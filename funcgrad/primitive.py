@@ -33,7 +33,7 @@ def declare(name: str, kind: str) -> None:
 
 
 def operation_of(function: Any) -> Operation:
-    """The operation that answers for a NumPy function on tracers.
+    """The operation that answers on tracers for a NumPy function, or for a method of a ufunc, `(np.add, "reduce")`.
 
     Raises:
         NoRuleError: there is none.
@@ -42,8 +42,12 @@ def operation_of(function: Any) -> Operation:
         return OPERATIONS[function]
     except (KeyError, TypeError):
         pass
+    suffix = ""
+    if type(function) is tuple:
+        function, method = function
+        suffix = f".{method}"
     module, name = getattr(function, "__module__", None) or "numpy", getattr(function, "__name__", repr(function))
     raise NoRuleError(
-        f"{module}.{name} has no derivative rule yet: compose it from operations that have one, "
+        f"{module}.{name}{suffix} has no derivative rule yet: compose it from operations that have one, "
         "or use funcgrad.stop_gradient(x) where its result is to count as a constant"
     )

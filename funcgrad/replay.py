@@ -84,6 +84,7 @@ def _pull_leaf(cotangent: Any, record: Record, cotangents: Any) -> None:
 
 
 LEAF = Rule("leaf", _push_leaf, _pull_leaf, lambda record, index, scope: record)
+_CONSTANT_LEAF = (LEAF, None)
 
 
 def has_nan(value: Any) -> bool:
@@ -92,7 +93,7 @@ def has_nan(value: Any) -> bool:
         value = value._primal
     if type(value) is not np.ndarray:
         return bool(value != value)
-    if value.flags.c_contiguous:
+    if value.flags.c_contiguous and value.dtype.char in "fd":
         flat = value.ravel()
         square = flat.dot(flat)  # no pass but this one, no temporary
         return bool(square != square)
@@ -183,8 +184,9 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
         records.append((LEAF, value._index, None))
         value = value._primal
     else:
-        protect(value, scope)
-        records.append((LEAF, None))
+        if type(value) is np.ndarray:
+            protect(value, scope)
+        records.append(_CONSTANT_LEAF)
     tracer: Tracer = scope.make(value, scope, index)
     return tracer
 

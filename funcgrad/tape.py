@@ -50,7 +50,7 @@ class Scope:
     def __init__(self, name: str, parent: Scope | None, make: Callable[..., Any]) -> None:
         self.name = name
         self.parent = parent
-        self.tangents: dict[int, Any] | None = None
+        self.tangents: Any = None  # dict[int, Any] of a forward scope
         self.records: Any  # list[Record], or Closed
         self.root: Any  # Scope; None once the outermost has ended, lest it refer to itself
         if parent is None:
@@ -121,7 +121,7 @@ class Tangent:
 
 
 def protect(array: Any, scope: Scope) -> None:
-    """Make an array that a record keeps read-only until the replay, so that changing it in place raises instead of giving a wrong gradient."""
+    """Make an array that a record keeps read-only until the replay: changing it in place then raises instead of giving a wrong gradient."""
     root = scope.root
     if root.keepers:
         while type(array) is np.ndarray and array.flags.writeable:
@@ -132,9 +132,11 @@ def protect(array: Any, scope: Scope) -> None:
 
 def release(locked: list[np.ndarray]) -> None:
     """Undo `protect`. Owners come before views: a view cannot be made writeable while its base is not."""
-    if len(locked) > 1:
-        locked.sort(key=lambda array: array.base is not None)
+    views = [array for array in locked if array.base is not None]
     for array in locked:
+        if array.base is None:
+            array.flags.writeable = True
+    for array in views:
         array.flags.writeable = True
     locked.clear()
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import CheckError, InputTypeError, InputValueError
-from funcgrad.transforms.arguments import Argnums, checked_argnums, fitting, leaf, looks_like, named, positions
+from funcgrad.transforms.arguments import Argnums, checked_argnums, leaf, looks_like, named, positions
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.recording import output_leaves
 from funcgrad.transforms.reverse import vjp
@@ -58,7 +58,8 @@ def _difference(name: str, f: Callable[..., Any], leaves: Sequence[Any], treedef
     for h in (eps / 2, eps):
         ahead, structure = _evaluated(name, f, [x + h * t for x, t in zip(leaves, tangents, strict=True)], treedef, structure)
         behind, structure = _evaluated(name, f, [x - h * t for x, t in zip(leaves, tangents, strict=True)], treedef, structure)
-        quotients.append([(a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)])
+        with np.errstate(all="ignore"):
+            quotients.append([(a - b) / (2 * h) for a, b in zip(ahead, behind, strict=True)])
     return [(4 * fine - coarse) / 3 for fine, coarse in zip(*quotients, strict=True)]
 
 
@@ -194,7 +195,8 @@ def _error(expected: Any, got: Any, atol: float, rtol: float, scale: Any = None)
     """What to say of a derivative that is wrong; None if it is right."""
     expected, got = np.asarray(expected), np.asarray(got)
     allowed = atol + rtol * np.abs(expected if scale is None else scale)
-    difference = np.abs(got - expected)
+    with np.errstate(all="ignore"):
+        difference = np.abs(got - expected)
     wrong = ~(difference <= allowed)
     if not wrong.any():
         return None
@@ -330,3 +332,103 @@ def _derivative(check: _Check, f: Callable[..., Any], args: tuple[Any, ...], mod
 def _cast(directions: Any, values: Any) -> Any:
     """Directions in the dtypes of these values: differences are taken in wider ones than the directions were drawn for."""
     return tree.map(lambda one, value: one if type(one) is float else one.astype(value.dtype), directions, values)
+
+
+def _checker(name: str, atol: float | None, rtol: float | None, eps: float | None) -> _Check:
+    return _Check(name, atol, rtol, EPS if eps is None else eps, np.random.default_rng(_SEED))
+
+
+def _checked_args(name: str, args: Any) -> tuple[Any, ...]:
+    if not isinstance(args, tuple | list):
+        raise InputTypeError(f"{name}: args must be a tuple with an entry for each argument of f, got {type(args).__name__}: write (x,) for one")
+    return tuple(args)
+
+
+def check_grads(
+    f: Callable[..., Any],
+    args: Sequence[Any],
+    order: int = 2,
+    modes: Sequence[str] = ("fwd", "rev"),
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check f's derivatives up to an order, in every nesting of the modes, against differences of the derivative before.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise; smooth within `eps` of the point.
+        args: tuple of f's arguments: where to check.
+        order: the highest order, 1 or more.
+        modes: which of "fwd" (jvp) and "rev" (vjp) to use.
+        atol, rtol: what may differ, absolute and relative; each 1e-6 if None, 1e-3 with a float32 among arguments and outputs, 2e-2 with a
+            float16.
+        eps: the step of differences, 1e-3 if None.
+
+    Raises:
+        CheckError: a derivative is wrong, or not of the structure, shape and dtype it should have, or f's value changes under a transform.
+            Says at which order, by which nesting of modes, with respect to which argument, what was expected and what was got.
+        InputTypeError: an argument or an output that is no real number or array.
+        InputValueError: an unknown mode, an order below 1.
+
+    Example:
+        >>> check_grads(lambda x, y: np.sum(x * np.exp(y)), (np.array([0.5, 2.0]), 1.0))
+        >>> check_grads(np.floor_divide, (2.5, 1.0), order=1)  # a constant almost everywhere, and so is its derivative
+    """
+    name = f"check_grads of {named(f)}"
+    modes = tuple(modes)
+    if not modes or not set(modes) <= {"fwd", "rev"}:
+        raise InputValueError(f'{name}: modes must be some of "fwd" and "rev", got {modes!r}')
+    if isinstance(order, bool) or not isinstance(order, int) or order < 1:
+        raise InputValueError(f"{name}: order must be 1 or more, got {order!r}")
+    _check_orders(_checker(name, atol, rtol, eps), (), f, _checked_args(name, args), order, modes)
+
+
+def check_jvp(
+    f: Callable[..., Any], f_jvp: Any, args: Any = None, atol: float | None = None, rtol: float | None = None, eps: float | None = None
+) -> None:
+    """Check a directional derivative against differences: `check_jvp(f, args)` that of `funcgrad.jvp`, `check_jvp(f, f_jvp, args)` yours.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        f_jvp: function `(primals, tangents) -> (value, tangent)`; may be left out.
+        args: tuple of f's arguments.
+        atol, rtol, eps: as for `check_grads`.
+
+    Raises:
+        CheckError: the value or the tangent is wrong; says where and by how much.
+        InputTypeError: an argument or an output that is no real number or array.
+
+    Example:
+        >>> check_jvp(np.sin, (0.5,))
+        >>> check_jvp(np.sin, lambda primals, tangents: (np.sin(primals[0]), np.cos(primals[0]) * tangents[0]), (0.5,))
+    """
+    if args is None and not callable(f_jvp):
+        f_jvp, args = functools.partial(jvp, f), f_jvp
+    name = f"check_jvp of {named(f)}"
+    _check_jvp(_checker(name, atol, rtol, eps), name, f, f_jvp, _checked_args(name, args))
+
+
+def check_vjp(
+    f: Callable[..., Any], f_vjp: Any, args: Any = None, atol: float | None = None, rtol: float | None = None, eps: float | None = None
+) -> None:
+    """Check a pullback against differences: `check_vjp(f, args)` that of `funcgrad.vjp`, `check_vjp(f, f_vjp, args)` yours.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        f_vjp: function `(*args) -> (value, pullback)`, where `pullback(cotangent)` gives a tuple with a cotangent for each argument; may be
+            left out.
+        args: tuple of f's arguments.
+        atol, rtol, eps: as for `check_grads`.
+
+    Raises:
+        CheckError: the value or a cotangent is wrong; says where and by how much.
+        InputTypeError: an argument or an output that is no real number or array.
+
+    Example:
+        >>> check_vjp(np.multiply, (0.5, 2.0))
+        >>> check_vjp(np.sin, lambda x: (np.sin(x), lambda ct: (np.cos(x) * ct,)), (0.5,))
+    """
+    if args is None and not callable(f_vjp):
+        f_vjp, args = functools.partial(vjp, f), f_vjp
+    name = f"check_vjp of {named(f)}"
+    _check_vjp(_checker(name, atol, rtol, eps), name, f, f_vjp, _checked_args(name, args))

@@ -6,13 +6,14 @@ Owns how a tracer looks to Python and to NumPy (attributes, protocols, what it r
 
 from __future__ import annotations
 
-from typing import Any, NoReturn
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError
+from funcgrad.errors import ConcretizationError, NoRuleError
 from funcgrad.primitive import operation_of
-from funcgrad.tape import Scope
+from funcgrad.tape import Scope, Tangent
 
 
 class Tracer:
@@ -24,6 +25,27 @@ class Tracer:
     """
 
     __slots__ = ("_index", "_primal", "_scope", "_tangents")
+
+    _tangents: list[Tangent]  # set inside forward scopes only: it keeps the tracer's tangents alive
+
+    if TYPE_CHECKING:  # attached by funcgrad.ops.operators
+
+        def __getattr__(self, name: str) -> Any: ...
+        def __getitem__(self, index: Any) -> Any: ...
+        def __iter__(self) -> Iterator[Any]: ...
+        def __neg__(self) -> Any: ...
+        def __add__(self, other: Any) -> Any: ...
+        def __radd__(self, other: Any) -> Any: ...
+        def __sub__(self, other: Any) -> Any: ...
+        def __rsub__(self, other: Any) -> Any: ...
+        def __mul__(self, other: Any) -> Any: ...
+        def __rmul__(self, other: Any) -> Any: ...
+        def __truediv__(self, other: Any) -> Any: ...
+        def __rtruediv__(self, other: Any) -> Any: ...
+        def __pow__(self, other: Any) -> Any: ...
+        def __rpow__(self, other: Any) -> Any: ...
+        def __matmul__(self, other: Any) -> Any: ...
+        def __rmatmul__(self, other: Any) -> Any: ...
 
     def __init__(self, primal: Any, scope: Scope, index: int) -> None:
         self._primal = primal
@@ -60,11 +82,12 @@ class Tracer:
         return np.dtype(np.float64) if type(self._primal) is float else self._primal.dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method == "__call__" and not kwargs:
-            return operation_of(ufunc)(*inputs)
-        if method == "__call__" and "out" in kwargs and kwargs["out"][0] is inputs[0] and type(inputs[0]) is np.ndarray and len(kwargs) == 1:
-            return operation_of(ufunc)(*inputs)  # `array += tracer`: Python rebinds the name to the result
-        return operation_of(ufunc).with_options(method, *inputs, **kwargs)
+        if method != "__call__":
+            return operation_of((ufunc, method))(*inputs, **kwargs)
+        rebinds = kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]  # `array += tracer`: the name goes to the result
+        if kwargs and not rebinds:
+            self._refuse_options(ufunc.__name__, kwargs)
+        return operation_of(ufunc)(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return operation_of(function)(*args, **kwargs)
@@ -85,22 +108,27 @@ class Tracer:
 
     __hash__ = None  # type: ignore[assignment]  # as an array: == is elementwise
 
+    def _refuse_options(self, name: str, options: dict[str, Any]) -> NoReturn:
+        if options.get("out", (None,)) != (None,):
+            raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use the value that np.{name} returns")
+        raise NoRuleError(f"np.{name} with {', '.join(options)} has no derivative rule yet: leave that out, or use np.where or astype")
+
     def _refuse(self, what: str) -> NoReturn:
         raise ConcretizationError(
             f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: use NumPy functions instead of those of "
             "math, or funcgrad.stop_gradient(x) where the plain value is meant"
         )
 
-    def __float__(self) -> float:
+    def __float__(self) -> NoReturn:
         self._refuse("float()")
 
-    def __int__(self) -> int:
+    def __int__(self) -> NoReturn:
         self._refuse("int()")
 
-    def __index__(self) -> int:
+    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
         self._refuse("using it as an index or int()")
 
-    def __complex__(self) -> complex:
+    def __complex__(self) -> NoReturn:
         self._refuse("complex()")
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:

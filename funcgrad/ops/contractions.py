@@ -12,8 +12,8 @@ from funcgrad.errors import InputValueError
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose
-from funcgrad.primitive import register
-from funcgrad.rules import multilinear
+from funcgrad.primitive import operation_of, register
+from funcgrad.rules import bilinear, multilinear
 from funcgrad.rules.values import refuse_out, shape_of, unbroadcast
 
 # ------------------------------------------------------------------------------------------------ matmul
@@ -40,7 +40,13 @@ def _matmul_y(ct: Any, x: Any, y: Any) -> Any:
     return unbroadcast(np.matmul(_flipped(x), ct), y.shape)
 
 
-matmul = multilinear(np.matmul, _matmul_x, _matmul_y)
+_matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y)
+_matmul_2d = bilinear(np.matmul, lambda ct, y: ct @ y.T, lambda ct, x: x.T @ ct, name="matmul_2d")
+
+
+def matmul(x1: Any, x2: Any, /) -> Any:
+    """np.matmul and the operator @."""
+    return _matmul_2d(x1, x2) if getattr(x1, "ndim", 0) == 2 and getattr(x2, "ndim", 0) == 2 else _matmul_stacked(x1, x2)
 
 # ------------------------------------------------------------------------------------------------ dot
 
@@ -57,9 +63,13 @@ def _dot_y(ct: Any, x: Any, y: Any) -> Any:
     return back if y.ndim < 3 else np.moveaxis(back, 0, -2)
 
 
-def _outer(x: Any, y: Any) -> Any:
-    """All products, the axes of x first."""
-    return reshape(x, shape_of(x) + (1,) * len(shape_of(y))) * y
+def _outer_of(ufunc: Any) -> Any:
+    """ufunc.outer: every element of x with every element of y, the axes of x first."""
+    operation = operation_of(ufunc)
+    return lambda x, y: operation(reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y)
+
+
+_outer = _outer_of(np.multiply)
 
 
 _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
@@ -67,7 +77,8 @@ _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
 
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """np.dot."""
-    refuse_out("dot", out)
+    if out is not None:
+        refuse_out("dot", out)
     return multiply(a, b) if shape_of(a) == () or shape_of(b) == () else _dot_arrays(a, b)
 
 
@@ -162,11 +173,14 @@ def einsum(*operands: Any, out: None = None, optimize: Any = False) -> Any:
     return _einsum(*arrays, subscripts=subscripts, optimize=optimize)
 
 
-for _function, _operation in {
+_OPERATIONS: dict[Any, Any] = {
     np.matmul: matmul,
     np.dot: dot,
     np.outer: outer,
     np.tensordot: tensordot,
     np.einsum: einsum,
-}.items():
+    **{(ufunc, "outer"): _outer_of(ufunc) for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.power, np.maximum, np.minimum)},
+    **{(ufunc, "outer"): _outer_of(ufunc) for ufunc in (np.arctan2, np.hypot, np.logaddexp)},
+}
+for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)

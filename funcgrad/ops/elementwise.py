@@ -46,7 +46,7 @@ register(np.where, where)
 add = binary(np.add, None, None, call="x + y")
 subtract = binary(np.subtract, None, lambda t: -t, call="x - y")
 multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y")
-divide = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
+divide: Any = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
 negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
@@ -95,43 +95,61 @@ sqrt = unary(np.sqrt, lambda t, ans: divide(0.5 * t, ans), math.sqrt)
 cbrt = unary(np.cbrt, lambda t, ans: divide(t, 3.0 * (ans * ans)))
 exp = unary(np.exp, lambda t, ans: t * ans, math.exp)
 exp2 = unary(np.exp2, lambda t, ans: t * (ans * LN2))
-expm1 = unary(np.expm1, lambda t, ans: t * (ans + 1.0), math.expm1)
+expm1 = unary(np.expm1, lambda t, x: t * exp(x), math.expm1)
 log = unary(np.log, lambda t, x: divide(t, x), math.log)
 log2 = unary(np.log2, lambda t, x: divide(t, x * LN2), math.log2)
 log10 = unary(np.log10, lambda t, x: divide(t, x * LN10), math.log10)
 log1p = unary(np.log1p, lambda t, x: divide(t, x + 1.0), math.log1p)
 
 
-def _log_weight(x: Any, ans: Any) -> Any:
-    """x - log(e**x + e**y), without the NaN of inf - inf."""
-    return where(raw(x) == raw(ans), 0.0 * ans if type(raw(ans)) is float else np.zeros_like(raw(ans)), x - ans)
+def _sigmoid(x: Any) -> Any:
+    small = np.exp(-np.abs(x))  # at most 1: no overflow on either side
+    return np.where(np.asarray(x) >= 0, np.ones_like(small), small) / (1.0 + small)
 
 
-logaddexp = binary(np.logaddexp, lambda t, x, ans: t * exp(_log_weight(x, ans)), lambda t, y, ans: t * exp(_log_weight(y, ans)))
-logaddexp2 = binary(np.logaddexp2, lambda t, x, ans: t * exp2(_log_weight(x, ans)), lambda t, y, ans: t * exp2(_log_weight(y, ans)))
+def _sigmoid_of_float(x: float) -> float:
+    small = math.exp(-abs(x))
+    return (1.0 if x >= 0 else small) / (1.0 + small)
+
+
+sigmoid = unary(_sigmoid, lambda t, ans: t * (ans * (1.0 - ans)), _sigmoid_of_float, name="sigmoid")
+
+
+def _log_weight(x: Any, y: Any, base: float = 1.0) -> Any:
+    """e**x / (e**x + e**y), one half where both are the same infinity."""
+    same = (raw(x) == raw(y)) & np.isinf(raw(x))
+    return sigmoid(where(same, 0.0, x - y) * base)
+
+
+logaddexp = binary(np.logaddexp, lambda t, x, y: t * _log_weight(x, y), lambda t, x, y: t * _log_weight(y, x))
+logaddexp2 = binary(np.logaddexp2, lambda t, x, y: t * _log_weight(x, y, LN2), lambda t, x, y: t * _log_weight(y, x, LN2))
 
 # ------------------------------------------------------------------------------------------------ trigonometric and hyperbolic
 
 sin = unary(np.sin, lambda t, x: t * cos(x), math.sin)
-cos = unary(np.cos, lambda t, x: -t * sin(x), math.cos)
+cos: Any = unary(np.cos, lambda t, x: -t * sin(x), math.cos)
 tan = unary(np.tan, lambda t, ans: t * (ans * ans + 1.0), math.tan)
 arcsin = unary(np.arcsin, lambda t, x: divide(t, sqrt((1.0 - x) * (1.0 + x))), math.asin)
 arccos = unary(np.arccos, lambda t, x: -divide(t, sqrt((1.0 - x) * (1.0 + x))), math.acos)
 arctan = unary(np.arctan, lambda t, x: divide(t, x * x + 1.0), math.atan)
 sinh = unary(np.sinh, lambda t, x: t * cosh(x), math.sinh)
-cosh = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
+cosh: Any = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
 tanh = unary(np.tanh, lambda t, ans: t * (ans * -ans + 1.0), math.tanh)  # 1 - ans**2 with one temporary at a time
-arcsinh = unary(np.arcsinh, lambda t, x: divide(t, sqrt(x * x + 1.0)), math.asinh)
-arccosh = unary(np.arccosh, lambda t, x: divide(t, sqrt((x - 1.0) * (x + 1.0))), math.acosh)
+arcsinh = unary(np.arcsinh, lambda t, x: divide(t, hypot(x, 1.0)), math.asinh)
+arccosh = unary(np.arccosh, lambda t, x: divide(divide(t, sqrt(x - 1.0)), sqrt(x + 1.0)), math.acosh)
 arctanh = unary(np.arctanh, lambda t, x: divide(t, (1.0 - x) * (1.0 + x)), math.atanh)
-arctan2 = binary(
-    np.arctan2, lambda t, x, y: t * divide(y, x * x + y * y), lambda t, x, y: -t * divide(x, x * x + y * y), scalar=math.atan2
-)
-hypot = binary(np.hypot, lambda t, x, ans: t * _cosine(x, ans), lambda t, y, ans: t * _cosine(y, ans), scalar=math.hypot)
+arctan2 = binary(np.arctan2, lambda t, x, y: t * _turn(y, x), lambda t, x, y: -t * _turn(x, y), scalar=math.atan2)
+hypot: Any = binary(np.hypot, lambda t, x, ans: t * _cosine(x, ans), lambda t, y, ans: t * _cosine(y, ans), scalar=math.hypot)
 deg2rad = unary(np.deg2rad, lambda t: t * (math.pi / 180.0))
 rad2deg = unary(np.rad2deg, lambda t: t * (180.0 / math.pi))
 radians = unary(np.radians, lambda t: t * (math.pi / 180.0))
 degrees = unary(np.degrees, lambda t: t * (180.0 / math.pi))
+
+
+def _turn(x: Any, y: Any) -> Any:
+    """x / (x**2 + y**2), without overflow."""
+    length = hypot(x, y)
+    return divide(divide(x, length), length)
 
 
 def _cosine(side: Any, length: Any) -> Any:
@@ -143,17 +161,15 @@ def _cosine(side: Any, length: Any) -> Any:
 
 
 def _larger(t: Any, x: Any, y: Any) -> Any:
-    """t where x is the larger, half of it at a tie; a NaN in x is the larger, as np.maximum has it."""
+    """t where x is the larger or a NaN, as np.maximum picks; half of it at a tie."""
     x, y = raw(x), raw(y)
-    return where(x == y, 0.5 * t, where(_not(x <= y), t, 0.0))
+    return where((x == y) | ((x != x) & (y != y)), 0.5 * t, where((x > y) | ((x != x) & (y == y)), t, 0.0))
 
 
 def _smaller(t: Any, x: Any, y: Any) -> Any:
-    return _larger(t, -raw(x), -raw(y))
-
-
-def _not(condition: Any) -> Any:
-    return not condition if type(condition) is bool else ~condition
+    """t where x is the smaller or a NaN, as np.minimum picks; half of it at a tie."""
+    x, y = raw(x), raw(y)
+    return where((x == y) | ((x != x) & (y != y)), 0.5 * t, where((x < y) | ((x != x) & (y == y)), t, 0.0))
 
 
 def _not_nan(partial: Any) -> Any:
@@ -198,9 +214,9 @@ mantissa = unary(_mantissa, lambda t, x: ldexp(t, -np.frexp(raw(x))[1]), name="f
 register(np.modf, lambda x: (fraction(x), trunc(x)))
 register(np.frexp, lambda x: (mantissa(x), np.frexp(raw(x))[1]))
 
-sign, floor, ceil, trunc, rint, heaviside, spacing = map(
-    nondifferentiable, (np.sign, np.floor, np.ceil, np.trunc, np.rint, np.heaviside, np.spacing)
-)
+sign: Any = nondifferentiable(np.sign)
+trunc: Any = nondifferentiable(np.trunc)
+floor, ceil, rint, heaviside, spacing = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.heaviside, np.spacing))
 equal, not_equal, less, less_equal, greater, greater_equal = map(
     nondifferentiable, (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )

@@ -39,8 +39,12 @@ def _scatter(x: Any, shape: tuple[int, ...], index: Any) -> Any:
     return out
 
 
-_pick = linear(_getitem, lambda ct, shape, index: _scatter(ct, shape, index) if type(ct) is np.ndarray else scatter(ct, shape, index), name="getitem")
-scatter = linear(_scatter, lambda ct, _, shape, index: ct[index], name="scatter")
+def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:
+    return _scatter(ct, shape, index) if type(ct) is np.ndarray else scatter(ct, shape, index)
+
+
+_pick: Any = linear(_getitem, _getitem_transpose, name="getitem")
+scatter: Any = linear(_scatter, lambda ct, _, shape, index: ct[index], name="scatter")
 
 
 def _settled(index: Any, x: Tracer) -> Any:
@@ -60,13 +64,13 @@ def getitem(x: Tracer, index: Any) -> Any:
     """x[index], basic or advanced.
 
     Raises:
-        IndexError: the index does not fit the shape, or the tracer is of a number.
+        IndexError: the index does not fit the shape.
     """
     if type(index) not in _BASIC and not _is_basic(index):
         index = _settled(index, x)
     value, scope = x._primal, x._scope
     if type(value) is float:
-        raise IndexError(f"a tracer of the number {value!r} cannot be indexed (index {index!r})")
+        value = np.float64(value)
     answer = value[index]
     records = scope.records
     position = len(records)
@@ -118,7 +122,9 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """np.array_split, as slices."""
     parts = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
     before = (slice(None),) * (axis % len(shape_of(ary)))
-    return [ary[(*before, slice(int(part[0]), int(part[-1]) + 1) if part.size else slice(0, 0))] for part in parts]
+    along = [slice(int(part[0]), int(part[-1]) + 1) if part.size else slice(0, 0) for part in parts]
+    pieces = [(*before, piece) for piece in along]
+    return [ary[piece] for piece in pieces]
 
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
@@ -166,7 +172,7 @@ class At:
         return _Updater(self._x, index)
 
 
-for _function, _operation in {
+_OPERATIONS: dict[Any, Any] = {
     np.take: take,
     np.take_along_axis: take_along_axis,
     np.repeat: repeat,
@@ -175,5 +181,6 @@ for _function, _operation in {
     np.flipud: lambda m: flip(m, 0),
     np.split: split,
     np.array_split: array_split,
-}.items():
+}
+for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)

@@ -9,64 +9,76 @@ import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.ops.elementwise import exp
+from funcgrad.ops.elementwise import sigmoid as sigmoid
 from funcgrad.ops.reductions import logsumexp
-from funcgrad.rules import general, unary
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.primitive import declare
+from funcgrad.replay import Rule, accumulate
+from funcgrad.rules import unary
+from funcgrad.rules.values import raw
+from funcgrad.tape import Record, Scope, protect
+from funcgrad.tracer import Tracer
+
+_add_reduce: Any = np.add.reduce
+_max_reduce: Any = np.maximum.reduce
+_min_reduce: Any = np.minimum.reduce
 
 
 def _relu(x: Any) -> Any:
     return np.maximum(x, 0.0)
 
 
-def _sigmoid(x: Any) -> Any:
-    small = np.exp(-np.abs(x))  # at most 1: no overflow on either side
-    return np.where(np.asarray(x) >= 0, 1.0, small) / (1.0 + small)
-
-
-def _sigmoid_of_float(x: float) -> float:
-    small = math.exp(-abs(x))
-    return (1.0 if x >= 0 else small) / (1.0 + small)
-
-
 relu = unary(_relu, lambda t, ans: t * (raw(ans) > 0), lambda x: x if x > 0.0 else 0.0 * x, name="relu")
-sigmoid = unary(_sigmoid, lambda t, ans: t * (ans * (1.0 - ans)), _sigmoid_of_float, name="sigmoid")
 
 
-def _targets(logits: Any, labels: Any) -> tuple[Any, int]:
-    """Labels as rows of weights, and the number of rows."""
-    classes = logits.shape[-1]
+# The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be
+# multiplied; a replay that is recorded makes it anew out of the logits.
+
+
+def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    """Mean over the rows of -sum(labels * log softmax), and its slope (softmax - labels) / rows."""
+    shifted = logits - _max_reduce(logits, -1, None, None, True)
+    exponentials = np.exp(shifted)
+    totals = _add_reduce(exponentials, -1, None, None, True)
     if labels.ndim == logits.ndim:
-        return labels, math.prod(logits.shape[:-1])
-    flat = labels.ravel()
-    hot = np.zeros((flat.size, classes), logits.dtype)
-    hot[np.arange(flat.size), flat] = 1.0
-    return hot.reshape(logits.shape), flat.size
+        rows = math.prod(logits.shape[:-1])
+        weights = _add_reduce(labels, -1, None, None, True)
+        return _add_reduce(labels * (np.log(totals) - shifted), None) / rows, (exponentials * (weights / totals) - labels) / rows
+    rows = labels.size
+    places = np.arange(0, logits.size, logits.shape[-1]) + labels.ravel()
+    value = (_add_reduce(np.log(totals), None) - _add_reduce(shifted.ravel()[places])) / rows
+    exponentials /= totals
+    exponentials.reshape(-1)[places] -= 1.0
+    exponentials /= rows
+    return value, exponentials
 
 
-def _cross_entropy_value(logits: Any, labels: Any) -> Any:
-    top = np.maximum.reduce(logits, -1, None, None, True)
-    shifted = logits - top
-    targets, rows = _targets(logits, labels)
-    total = np.log(np.add.reduce(np.exp(shifted), -1, None, None, True))
-    return np.add.reduce(targets * (total - shifted), None) / rows
-
-
-def _cross_entropy_slope(logits: Any, labels: Any) -> Any:
-    """(softmax - targets) / rows."""
-    targets, rows = _targets(logits, labels)
+def _slope(logits: Any, labels: Any) -> Any:
+    """(softmax - labels) / rows as a function of the logits that can be differentiated again."""
     softmax = exp(logits - logsumexp(logits, -1, True))
     if labels.ndim == logits.ndim:
-        softmax = softmax * np.add.reduce(labels, -1, None, None, True)
-    return (softmax - targets) / rows
+        return (softmax * _add_reduce(labels, -1, None, None, True) - labels) / math.prod(logits.shape[:-1])
+    targets = np.zeros(logits.shape, logits.dtype)
+    np.put_along_axis(targets, labels[..., None], 1.0, -1)
+    return (softmax - targets) / labels.size
 
 
-_softmax_cross_entropy = general(
-    _cross_entropy_value,
-    [lambda t, ans, logits, labels: np.sum(t * _cross_entropy_slope(logits, labels))],
-    [lambda ct, ans, logits, labels: ct * _cross_entropy_slope(logits, labels)],
-    keeps="x",
-    name="softmax_cross_entropy",
-)
+def _push_cross_entropy(record: Record, tangents: Any) -> Any:
+    _, i, (logits, labels, slope) = record
+    return np.sum(tangents[i] * (_slope(logits, labels) if slope is None else slope))
+
+
+def _pull_cross_entropy(cotangent: Any, record: Record, cotangents: Any) -> None:
+    _, i, (logits, labels, slope) = record
+    accumulate(cotangents, i, cotangent * (_slope(logits, labels) if slope is None else slope))
+
+
+def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
+    rule, i, (logits, labels, _) = record
+    return rule, i, (Tracer(logits, scope, i), labels, None)
+
+
+_CROSS_ENTROPY = Rule("softmax_cross_entropy", _push_cross_entropy, _pull_cross_entropy, _lift_cross_entropy)
+declare("softmax_cross_entropy", "general")
 
 
 def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
@@ -88,12 +100,12 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         >>> print(round(float(softmax_cross_entropy(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 1]))), 6))
         0.220095
     """
-    labels = np.asarray(raw(labels))
-    shape = shape_of(logits)
+    labels = labels if type(labels) is np.ndarray else np.asarray(raw(labels))
+    shape = logits.shape
     if labels.shape == shape[:-1] and shape:
         if labels.dtype.kind not in "iu":
             raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
-        if labels.size and not (0 <= labels.min() and labels.max() < shape[-1]):
+        if labels.size and not (_min_reduce(labels, None) >= 0 and _max_reduce(labels, None) < shape[-1]):
             raise InputValueError(
                 f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {labels.min()} to {labels.max()}"
             )
@@ -102,4 +114,12 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
             f"softmax_cross_entropy: logits of shape {shape} go with labels of shape {shape[:-1]} (classes) or {shape} (weights), "
             f"got {labels.shape}"
         )
-    return _softmax_cross_entropy(logits, labels)
+    if type(logits) is not Tracer:
+        return _cross_entropy(np.asarray(logits), labels)[0]
+    values, scope = logits._primal, logits._scope
+    answer, slope = _cross_entropy(values, labels)
+    records = scope.records
+    index = len(records)
+    protect(labels, scope)
+    records.append((_CROSS_ENTROPY, logits._index, (values, labels, slope)))
+    return scope.make(answer, scope, index)

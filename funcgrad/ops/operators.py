@@ -82,7 +82,9 @@ def _tolist(x: Tracer) -> Any:
 
 def _refuse(name: str) -> Callable[..., Any]:
     def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
-        raise ConcretizationError(f"{name} would change a tracer in place: use the function that returns a new array (np.sort, x.at[i].set(v), ...)")
+        raise ConcretizationError(
+            f"{name} would change a tracer in place: use a function that returns a new array (x.at[i].set(v), np.where, ...)"
+        )
 
     return refused
 

@@ -16,23 +16,30 @@ from funcgrad.rules.values import raw, refuse_out, shape_of
 from funcgrad.tracer import Tracer
 
 Axis = int | tuple[int, ...] | None
+_add_reduce: Any = np.add.reduce  # as np.sum, without its Python
+_multiply_reduce: Any = np.multiply.reduce
+_max_reduce: Any = np.maximum.reduce
 _MISSING = np._NoValue  # what NumPy's own signatures have for "not given"
 
 
-def _checked(name: str, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True) -> tuple[Axis, bool]:
+def _checked(
+    name: str, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True
+) -> tuple[Axis, bool]:
     """The arguments that every reduction takes; those that have no rule are refused by name."""
     if out is not None:
         refuse_out(name, out)
     if dtype is not None or initial is not _MISSING or where is not True:
-        given = [key for key, value, usual in (("dtype", dtype, None), ("initial", initial, _MISSING), ("where", where, True)) if value is not usual]
-        raise NoRuleError(f"np.{name}({given[0]}=...) has no derivative rule yet: apply np.where or astype to the array instead")
+        option = "dtype" if dtype is not None else "initial" if initial is not _MISSING else "where"
+        raise NoRuleError(f"np.{name}({option}=...) has no derivative rule yet: apply np.where or astype to the array instead")
     return tuple(axis) if type(axis) is list else axis, keepdims is True or (keepdims is not _MISSING and bool(keepdims))
 
 
 def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = False) -> Any:
     """A reduced value repeated along the axes that were reduced: the transpose of a sum. Takes no memory."""
-    if type(value) is np.float64 or (type(value) is not Tracer and shape_of(value) == ()):
-        return np.ndarray(shape, None if type(value) is np.float64 else value.dtype, value, 0, (0,) * len(shape))  # np.broadcast_to takes 5 times as long
+    if type(value) is float:
+        value = np.float64(value)
+    if type(value) is not Tracer and value.shape == ():
+        return np.ndarray(shape, value.dtype, value, 0, (0,) * len(shape))  # np.broadcast_to takes five times as long
     if not keepdims and axis is not None:
         axes = normalized_axes(axis, len(shape))
         value = value.reshape(tuple(1 if n in axes else size for n, size in enumerate(shape)))
@@ -47,7 +54,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 # ------------------------------------------------------------------------------------------------ sums
 
 _sum = linear(
-    lambda x, axis, keepdims: np.add.reduce(x, axis, None, None, keepdims),
+    lambda x, axis, keepdims: _add_reduce(x, axis, None, None, keepdims),
     lambda ct, shape, axis, keepdims: expand(ct, shape, axis, keepdims),
     name="sum",
 )
@@ -84,7 +91,7 @@ def var(
     axis, keepdims = _checked("var", axis, out, keepdims, dtype, where=where)
     number = count(shape_of(a), axis)
     deviation = a - _sum(a, axis, True) / number
-    return _sum(deviation * deviation, axis, keepdims) / max(number - ddof, 0)
+    return _sum(deviation * deviation, axis, keepdims) / (number - ddof if number > ddof else 0)
 
 
 _root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")
@@ -126,7 +133,7 @@ def _prod_partials(x: Any, axis: Axis) -> Any:
 
 
 _prod = general(
-    lambda x, axis, keepdims: np.multiply.reduce(x, axis, None, None, keepdims),
+    lambda x, axis, keepdims: _multiply_reduce(x, axis, None, None, keepdims),
     [lambda t, ans, x, axis, keepdims: np.sum(t * _prod_partials(x, axis), axis, keepdims=keepdims)],
     [lambda ct, ans, x, axis, keepdims: expand(ct, shape_of(x), axis, keepdims) * _prod_partials(x, axis)],
     keeps="x",
@@ -146,10 +153,10 @@ def prod(
 
 def _shares(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
     """1 for the extreme element of each group, 1/n where n are tied."""
-    x, ans = raw(x), raw(ans)
+    x, ans = np.asarray(raw(x)), raw(ans)
     extreme = expand(ans, x.shape, axis, keepdims)
-    hits = ((x == extreme) | ((x != x) & (extreme != extreme))).astype(np.asarray(x).dtype)
-    return hits / np.add.reduce(hits, axis, None, None, True)
+    hits = ((x == extreme) | ((x != x) & (extreme != extreme))).astype(x.dtype)
+    return hits / _add_reduce(hits, axis, None, None, True)
 
 
 def _extreme(function: Any, name: str) -> Any:
@@ -161,7 +168,7 @@ def _extreme(function: Any, name: str) -> Any:
     )
 
 
-_max, _min = _extreme(np.maximum.reduce, "max"), _extreme(np.minimum.reduce, "min")
+_max, _min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")
 
 
 def max(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:  # noqa: A001
@@ -175,11 +182,15 @@ def min(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initi
 
 
 def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:
-    top = np.maximum.reduce(np.asarray(x), axis, None, None, True)
+    x = np.asarray(x)
+    top = _max_reduce(x, axis, None, None, True)
     top = np.where(np.isfinite(top), top, 0.0).astype(top.dtype)
     with np.errstate(divide="ignore"):
-        answer = np.log(np.add.reduce(np.exp(x - top), axis, None, None, True)) + top
-    return answer if keepdims else answer.reshape([size for n, size in enumerate(answer.shape) if n not in normalized_axes(axis, answer.ndim)])[()]
+        answer = np.log(_add_reduce(np.exp(x - top), axis, None, None, True)) + top
+    if keepdims:
+        return answer
+    axes = normalized_axes(axis, x.ndim)
+    return answer.reshape([size for n, size in enumerate(answer.shape) if n not in axes])[()]
 
 
 def _softmax_of(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
@@ -202,7 +213,7 @@ zeros_like, ones_like, empty_like, shape, ndim, size, result_type = map(
 )
 isclose, allclose, array_equal = map(nondifferentiable, (np.isclose, np.allclose, np.array_equal))
 
-for _function, _operation in {
+_OPERATIONS: dict[Any, Any] = {
     np.sum: sum,
     np.mean: mean,
     np.cumsum: cumsum,
@@ -213,5 +224,11 @@ for _function, _operation in {
     np.amax: max,
     np.min: min,
     np.amin: min,
-}.items():
+    (np.add, "reduce"): lambda a, axis=0, **options: sum(a, axis, **options),
+    (np.add, "accumulate"): lambda a, axis=0, **options: cumsum(a, axis, **options),
+    (np.multiply, "reduce"): lambda a, axis=0, **options: prod(a, axis, **options),
+    (np.maximum, "reduce"): lambda a, axis=0, **options: max(a, axis, **options),
+    (np.minimum, "reduce"): lambda a, axis=0, **options: min(a, axis, **options),
+}
+for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)

@@ -200,7 +200,7 @@ def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, ca
     return concatenate([expand_dims(array, axis) for array in arrays], axis, dtype=dtype, casting=casting)
 
 
-for _function, _operation in {
+_OPERATIONS: dict[Any, Any] = {
     np.reshape: reshape,
     np.ravel: ravel,
     np.transpose: transpose,
@@ -214,6 +214,7 @@ for _function, _operation in {
     np.pad: pad,
     np.concatenate: concatenate,
     np.stack: stack,
-}.items():
+}
+for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)
 

@@ -3,6 +3,7 @@
 | kind | you write | module |
 |---|---|---|
 | `unary`, `binary` | one partial an argument | `funcgrad.rules.elementwise` (the hot path) |
+| `bilinear` | a transpose an argument | `funcgrad.rules.elementwise` (the hot path) |
 | `elementwise` | the same for any number of arguments | `funcgrad.rules.nary` |
 | `linear` | the transpose | `funcgrad.rules.nary` |
 | `multilinear` | a transpose an argument | `funcgrad.rules.nary` |
@@ -10,6 +11,7 @@
 | `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.nary` |
 """
 
+from funcgrad.rules.elementwise import bilinear as bilinear
 from funcgrad.rules.elementwise import binary as binary
 from funcgrad.rules.elementwise import unary as unary
 from funcgrad.rules.nary import elementwise as elementwise

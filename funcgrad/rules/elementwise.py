@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad.primitive import declare, register
 from funcgrad.replay import Rule
-from funcgrad.rules.values import NUMBERS, constant, keep_zeros, shape_of, stretch, unbroadcast
+from funcgrad.rules.values import NUMBERS, constant, keep_zeros, keep_zeros_in_sums, shape_of, stretch, unbroadcast
 from funcgrad.tape import Record, Scope, innermost
 from funcgrad.tracer import Tracer
 
@@ -54,11 +54,12 @@ def unary(
         ufunc: NumPy's function, which gives the value.
         partial: `(t, x)`, `(t, ans)` or `(t)` -> t times the derivative.
         scalar: the function of `math` that gives the same on a Python float, ten times faster; where it raises, NumPy answers.
-        name: the primitive's, if not the ufunc's.
+        name: the primitive's, where `ufunc` is a function of our own and not one of NumPy's to take the place of.
 
     Returns:
         The operation on tracers, arrays and Python floats.
     """
+    is_ours = name is not None
     name = name or str(ufunc.__name__)
     keeps = parameters(partial)
     keeps_answer = keeps == ("ans",)
@@ -89,8 +90,7 @@ def unary(
 
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise")
-    register(ufunc, operation)
-    return operation
+    return operation if is_ours else register(ufunc, operation)
 
 
 def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
@@ -142,7 +142,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                     ans = on_error(x, y)
                 records = scope.records
                 index = len(records)
-                if type(ans) is float or type(ans) is float64 or (type(x) is ndarray and type(y) is ndarray and x.shape == y.shape):
+                if {plain_both}:
                     records.append((both, u._index, v._index, {both}))
                 else:
                     records.append((both_stretched, u._index, v._index, ({both}, shape_of(x), shape_of(y), ans.shape)))
@@ -154,7 +154,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 ans = on_error(x, y)
             records = scope.records
             index = len(records)
-            if type(ans) is float or type(ans) is float64 or (type(x) is ndarray and x.shape == ans.shape):
+            if {plain_left}:
                 records.append((left, u._index, {left}))
             else:
                 records.append((left_stretched, u._index, ({left}, shape_of(x), ans.shape)))
@@ -168,7 +168,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 ans = on_error(x, y)
             records = scope.records
             index = len(records)
-            if type(ans) is float or type(ans) is float64 or (type(y) is ndarray and y.shape == ans.shape):
+            if {plain_right}:
                 records.append((right, v._index, {right}))
             else:
                 records.append((right_stretched, v._index, ({right}, shape_of(y), ans.shape)))
@@ -181,8 +181,15 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
     return operation
 """
 
+_SCALAR = "type(ans) is float or type(ans) is float64"
+_PLAIN = {
+    "plain_both": f"{_SCALAR} or (type(x) is ndarray and type(y) is ndarray and x.shape == y.shape)",
+    "plain_left": f"{_SCALAR} or (type(x) is ndarray and x.shape == ans.shape)",
+    "plain_right": f"{_SCALAR} or (type(y) is ndarray and y.shape == ans.shape)",
+}
+
 _BOTH = """
-def build(dx, dy):
+def build(dx, dy, push_dx, push_dy):
     def push(record, tangents):
         _, i, j, {residual} = record
         t, s = tangents.get(i), tangents.get(j)
@@ -206,7 +213,7 @@ def build(dx, dy):
 """
 
 _ONE = """
-def build(dx, dy):
+def build(dx, dy, push_dx, push_dy):
     def push(record, tangents):
         _, i, {residual} = record
         t = tangents[i]
@@ -251,32 +258,40 @@ def _product(partial: Partial, name: str, t: str) -> str:
     return t if partial is None else f"{name}({', '.join((t, *parameters(partial)))})"
 
 
-def _variant(name: str, dx: Partial, dy: Partial, keeps: tuple[str, ...], stretched: bool) -> Rule:
-    """One of the six rules of a binary primitive: both operands traced, or only x (dy is False) or y (dx is False); with summing back or not."""
+def _variant(
+    name: str, dx: Partial, dy: Partial, pushes: tuple[Partial, Partial], keeps: tuple[str, ...], stretched: bool, strengthen: Any
+) -> Rule:
+    """One of the rules of a primitive of two arguments: both traced, or only x (dy is False), or only y (dx is False)."""
+    push_dx, push_dy = pushes
     both = dx is not False and dy is not False
     held = _packed(keeps)
     position = {"x": dx is not False and "i", "y": dy is not False and ("j" if both else "i"), "ans": "index"}
     lifted = _packed(tuple(f"Tracer({key}, scope, {position[key]})" if position[key] else key for key in keeps))
     text = {"residual": held, "lifted": lifted} if keeps else {"residual": "_", "lifted": "_"}
     if both:
-        x, y, pull_y = _product(dx, "dx", "t"), _product(dy, "dy", "s"), _product(dy, "dy", "t")
-        text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}", "pull_x": x, "pull_y": pull_y}
+        x, y = _product(push_dx, "push_dx", "t"), _product(push_dy, "push_dy", "s")
+        pull_x, pull_y = _product(dx, "dx", "t"), _product(dy, "dy", "t")
+        text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}", "pull_x": pull_x, "pull_y": pull_y}
         if stretched:
             shapes = "shape_x, shape_y, shape"
             text |= {key: f"stretch({text[key]}, shape)" for key in ("push_x", "push_y", "push_both")}
-            text |= {"pull_x": f"unbroadcast({x}, shape_x)", "pull_y": f"unbroadcast({pull_y}, shape_y)"}
+            text |= {"pull_x": f"unbroadcast({pull_x}, shape_x)", "pull_y": f"unbroadcast({pull_y}, shape_y)"}
     else:
-        product = _product(dy, "dy", "t") if dx is False else _product(dx, "dx", "t")
-        text |= {"push": product, "pull": product}
+        push, pull = (
+            (_product(push_dy, "push_dy", "t"), _product(dy, "dy", "t"))
+            if dx is False
+            else (_product(push_dx, "push_dx", "t"), _product(dx, "dx", "t"))
+        )
+        text |= {"push": push, "pull": pull}
         if stretched:
             shapes = "own, shape"
-            text |= {"push": f"stretch({product}, shape)", "pull": f"unbroadcast({product}, own)"}
+            text |= {"push": f"stretch({push}, shape)", "pull": f"unbroadcast({pull}, own)"}
     if stretched:
         text |= {key: f"({text[key]}, {shapes})" for key in ("residual", "lifted")}
     build = _builder((_BOTH if both else _ONE).format(**text))
-    rule = Rule(name, *build(dx, dy))
+    rule = Rule(name, *build(dx, dy, push_dx, push_dy))
     if keeps:
-        rule.strong = Rule(name, *build(dx and strongly(dx), dy and strongly(dy)))
+        rule.strong = Rule(name, *build(*(partial and strengthen(partial) for partial in (dx, dy, push_dx, push_dy))))
     constant = "y" if dy is False else "x" if dx is False else ""
     if constant in keeps and not stretched:
         place = keeps.index(constant)
@@ -291,7 +306,8 @@ def binary(
 
     Args:
         ufunc: NumPy's function; it gives the value, unless `call` does.
-        partial_x, partial_y: `(t, ...)` -> t times the derivative in x and in y, with parameters out of `x`, `y` and `ans`; None for 1.
+        partial_x: `(t, ...)` -> t times the derivative in x, with parameters out of `x`, `y` and `ans`; None for 1.
+        partial_y: the same in y.
         call: a Python expression in x and y with the same value as the ufunc on arrays, and the better one on Python floats ("x + y");
             where it raises an ArithmeticError on Python numbers, NumPy answers.
         scalar: without `call`, what to use where both operands are Python numbers.
@@ -299,7 +315,47 @@ def binary(
     Returns:
         The operation on tracers, arrays and Python numbers.
     """
-    name = ufunc.__name__
+    are_numbers = "type(x) is float and (type(y) is float or type(y) is int) or type(y) is float and type(x) is int"
+    default = f"scalar(x, y) if {are_numbers} else function(x, y)"
+    name = str(ufunc.__name__)
+    operation = _two_operands(
+        name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strongly, _PLAIN, (False, True)
+    )
+    declare(name, "elementwise")
+    register(ufunc, operation)
+    return operation
+
+
+def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: str) -> Any:
+    """Define a primitive of the hot path that is linear in each of two arrays, whose shapes the operation need not ask for.
+
+    Args:
+        function: gives the value, and the tangent with one operand replaced by its tangent.
+        transpose_x: `(ct, y)` -> the cotangent of x.
+        transpose_y: `(ct, x)` -> the cotangent of y.
+        name: the primitive's.
+
+    Returns:
+        The operation on tracers and arrays.
+    """
+    declare(name, "multilinear")
+    pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))
+    always = dict.fromkeys(_PLAIN, "True")
+    return _two_operands(name, function, (transpose_x, transpose_y), pushes, "function(x, y)", None, keep_zeros_in_sums, always, (False,))
+
+
+def _two_operands(
+    name: str,
+    function: Any,
+    pulls: tuple[Partial, Partial],
+    pushes: tuple[Partial, Partial],
+    call: str,
+    scalar: Any,
+    strengthen: Any,
+    plain: dict[str, str],
+    stretches: tuple[bool, ...],
+) -> Any:
+    partial_x, partial_y = pulls
     in_order = ("x", "y", "ans")
     kept_x, kept_y = parameters(partial_x), parameters(partial_y)
     both = tuple(key for key in in_order if key in kept_x + kept_y)
@@ -309,28 +365,25 @@ def binary(
     def on_error(x: Any, y: Any) -> Any:
         if isinstance(x, (np.ndarray, np.generic)) or isinstance(y, (np.ndarray, np.generic)):
             raise  # noqa: PLE0704 - NumPy was told to raise (np.errstate): the user's wish
-        return float(ufunc(x, y))
+        return float(function(x, y))
 
-    on_numbers = scalar or (lambda x, y: float(ufunc(x, y)))
-    default = "scalar(x, y) if type(x) is float and (type(y) is float or type(y) is int) or type(y) is float and type(x) is int else function(x, y)"
-    text = {"call": call or default, "both": _packed(both), "left": _packed(left), "right": _packed(right)}
-    rules = [
-        _variant(name, dx, dy, keeps, stretched)
-        for stretched in (False, True)
+    on_numbers = scalar or (lambda x, y: float(function(x, y)))
+    text = {"call": call, "both": _packed(both), "left": _packed(left), "right": _packed(right), **plain}
+    rules: list[Rule | None] = [
+        _variant(name, dx, dy, pushes, keeps, stretched, strengthen)
+        for stretched in stretches
         for dx, dy, keeps in ((partial_x, partial_y, both), (partial_x, False, left), (False, partial_y, right))
     ]
-
+    rules += [None] * (6 - len(rules))
 
     def build(function: Any) -> Any:
         operation, operation_reflected = (
-            _builder(_OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules) for arguments in ("u, v", "v, u")
+            _builder(_OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
+            for arguments in ("u, v", "v, u")
         )
         operation.__name__ = operation.__qualname__ = name
         operation.reflected = operation_reflected  # y, x -> the same: for Python's __radd__ and its like
+        operation.with_function = build  # the same primitive where another function gives the value: x ** y for np.power(x, y)
         return operation
 
-    operation = build(ufunc)
-    operation.with_function = build  # the same primitive where another function gives the value: x ** y for np.power(x, y)
-    declare(name, "elementwise")
-    register(ufunc, operation)
-    return operation
+    return build(function)

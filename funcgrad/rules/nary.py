@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.primitive import declare, register
 from funcgrad.replay import Rule, accumulate
 from funcgrad.rules.elementwise import strongly
-from funcgrad.rules.values import NUMBERS, constant, placeholder, raw, shape_of, stretch, unbroadcast
+from funcgrad.rules.values import NUMBERS, constant, keep_zeros_in_sums, placeholder, raw, shape_of, stretch, unbroadcast
 from funcgrad.tape import Record, Scope, innermost, protect
 from funcgrad.tracer import Tracer
 
@@ -80,6 +80,8 @@ def _operation(
             if type(value) is np.ndarray:
                 protect(value, scope)
         answer = function(*values, *static, **options)
+        if type(answer) is np.float64 and not any(isinstance(value, (np.ndarray, np.generic)) for value in values):
+            answer = float(answer)  # Python floats stay Python floats
         kept = tuple(value if keeps_operand(n, traced) else placeholder(value) for n, value in enumerate(values))
         records = scope.records
         index = len(records)
@@ -104,7 +106,7 @@ def elementwise(function: Any, *partials: Directional | None) -> Operation:
     name = function.__name__
 
     def parts(transform: Callable[[Any], Any]) -> tuple[Directional, Directional]:
-        products = [partial and transform(partial) for partial in partials]
+        products: Any = [partial and transform(partial) for partial in partials]
 
         def push_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
             return stretch(products[n](t, *operands), np.broadcast_shapes(*map(shape_of, operands))) if products[n] else None
@@ -158,6 +160,8 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
             return function(x, *static, **options)
         value, scope = x._primal, x._scope
         answer = function(value, *static, **options)
+        if type(value) is float and type(answer) is np.float64:
+            answer = float(answer)
         records = scope.records
         index = len(records)
         records.append((rule, x._index, (value.shape if type(value) is np.ndarray else (), static, options)))
@@ -193,15 +197,8 @@ def multilinear(function: Any, *transposes: Directional, each: Directional | Non
         return transposes[n](ct, *operands, *static, **options)
 
     def strong(part: Directional) -> Directional:
-        """A contraction without its products of an exact zero and an operand that is not finite."""
-
         def strong_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
-            plain = part(n, t, answer, operands, static, options)
-            finite = [np.isfinite(raw(operand)) for operand in operands]
-            clean = part(n, t, answer, [np.where(f, operand, 0.0) for f, operand in zip(finite, operands, strict=True)], static, options)
-            at_fault = [np.where(f, 0.0, 1.0) for f in finite]
-            touched = part(n, np.where(raw(t) == 0, 0.0, 1.0), answer, at_fault, static, options)
-            return np.where(raw(touched) == 0, clean, plain)
+            return keep_zeros_in_sums(lambda t, *operands: part(n, t, answer, operands, static, options))(t, *operands)
 
         return strong_one
 

@@ -62,6 +62,8 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     own = shape_of(cotangent)
     if own == shape:
         return cotangent
+    if own[1:] == shape and type(cotangent) is np.ndarray:
+        return np.add.reduce(cotangent, 0)
     extra = len(own) - len(shape)
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
     part = cotangent.sum(axis=axes) if type(cotangent) is Tracer else np.add.reduce(cotangent, axis=axes)
@@ -82,6 +84,19 @@ def keep_zeros(factor: Any, product: Any) -> Any:
     if type(plain) is float:
         return 0.0 if plain != plain and zero else product
     return np.where(np.isnan(plain) & zero, plain.dtype.type(0), product)
+
+
+def keep_zeros_in_sums(product: Any) -> Any:
+    """A contraction `(t, *operands)` without its products of an exactly zero t and an operand that is not finite."""
+
+    def strong(t: Any, *operands: Any) -> Any:
+        plain = product(t, *operands)
+        finite = [np.isfinite(raw(operand)) for operand in operands]
+        clean = product(t, *(np.where(good, operand, 0.0) for good, operand in zip(finite, operands, strict=True)))
+        at_fault = product(np.where(raw(t) == 0, 0.0, 1.0), *(np.where(good, 0.0, 1.0) for good in finite))
+        return np.where(raw(at_fault) == 0, clean, plain)
+
+    return strong
 
 
 def refuse_out(name: str, out: Any) -> None:

@@ -24,13 +24,14 @@ _HEADS = ("name", "operation", "parents", "value", "gradient")
 
 
 class _HasRows(Protocol):
-    rows: Sequence[Any]
+    @property
+    def rows(self) -> Sequence[Any]: ...
 
 
 def operation_text(record: Record) -> str:
     """The operation of a record, with a constant operand where the record keeps one: "*", "**2", "1 /"."""
     rule = record[0]
-    symbol = _SYMBOLS.get(rule.name, rule.name)
+    symbol: str = _SYMBOLS.get(rule.name, rule.name)
     if rule.constant is None:
         return symbol
     side, operand = rule.constant

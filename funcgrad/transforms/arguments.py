@@ -18,6 +18,7 @@ from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
 _F = TypeVar("_F", bound=Callable[..., Any])
+_FLOAT64 = np.dtype(float)
 
 
 def named(f: Callable[..., Any]) -> str:
@@ -48,7 +49,7 @@ def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
     for n in numbers:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise InputTypeError(f"argnums must be an integer or a tuple of integers, got {argnums!r}")
-    return tuple(int(n) for n in numbers)  # type: ignore[arg-type]
+    return tuple(int(n) for n in numbers)
 
 
 def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
@@ -79,7 +80,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         NoRuleError: it is complex.
     """
     kind = type(value)
-    if kind is float or kind is Tracer:
+    if kind is float or kind is Tracer or (kind is np.ndarray and value.dtype is _FLOAT64):
         return value
     if kind is int:
         return float(value)
@@ -92,7 +93,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
     if isinstance(value, (np.ndarray, np.generic)):
         got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind != "f" else f"a {kind.__name__}"
         if value.dtype.kind == "c":
-            raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet; give real and imaginary parts apart")
+            raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet, real and imaginary parts apart can")
     else:
         got = f"{value!r:.60} ({kind.__name__})"
     raise InputTypeError(
@@ -109,9 +110,14 @@ def zeros(value: Any) -> Any:
     return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
 
 
+_ONE = np.float64(1.0)
+
+
 def ones(value: Any) -> Any:
     """The one of the space of a scalar output."""
     value = raw(value)
+    if type(value) is np.float64:
+        return _ONE
     return value.dtype.type(1) if isinstance(value, (np.ndarray, np.generic)) else 1.0
 
 
@@ -134,7 +140,7 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
         else:
             if type(value) is not np.ndarray:
                 value = np.asarray(value)
-            if value.dtype != primal.dtype:
+            if value.dtype is not primal.dtype and value.dtype != primal.dtype:
                 value = (value.real if value.dtype.kind == "c" else value).astype(primal.dtype)
             elif value.base is not None or id(value) in seen or not value.flags.writeable:
                 value = value.copy()

@@ -15,7 +15,9 @@ from funcgrad.transforms.forward import linearize
 from funcgrad.transforms.reverse import grad, vjp
 
 
-def _of_arguments(name: str, f: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Any, tuple[Any, ...]]:
+def _of_arguments(
+    name: str, f: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]
+) -> tuple[Any, tuple[Any, ...]]:
     """f as a function of the arguments to differentiate alone, and these."""
     places = positions(name, checked_argnums(argnums), len(args))
 
@@ -36,7 +38,7 @@ def _basis(leaves: Sequence[Any]) -> list[tuple[int, Any]]:
         for k in range(int(np.prod(shape_of(value), dtype=int))):
             unit = np.asarray(zeros(value))
             unit.reshape(-1)[k] = 1
-            result.append((n, unit if isinstance(raw(value), np.ndarray) else unit[()] if isinstance(raw(value), np.generic) else float(unit)))
+            result.append((n, unit if isinstance(raw(value), np.ndarray) else unit.item() if type(raw(value)) is float else unit[()]))
     return result
 
 
@@ -229,7 +231,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
             if shape_of(out) != shape_of(inside):
                 where = f" at {path}" if path else ""
                 raise InputValueError(
-                    f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: f is not elementwise; use jacrev"
+                    f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
         return pullback(tree.map(lambda one: zeros(one) + 1, value))[0]
 

@@ -13,7 +13,9 @@ from funcgrad.transforms.arguments import fitting, leaf, looks_like, named, sett
 from funcgrad.transforms.recording import Kept, output_leaves, with_aux
 
 
-def jvp(f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: Sequence[Any] | None = None, *, has_aux: bool = False) -> Any:
+def jvp(
+    f: Callable[..., Any], primals: Sequence[Any] | None = None, tangents: Sequence[Any] | None = None, *, has_aux: bool = False
+) -> Any:
     """f's output together with its directional derivative.
 
     Args:
@@ -70,12 +72,12 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         args = []
         for leaves, treedef, directions in flat:
             tracers = [new_leaf(scope, value) for value in leaves]
-            scope.tangents.update((one._index, tangent) for one, tangent in zip(tracers, directions, strict=True))  # type: ignore[union-attr]
+            scope.tangents.update((one._index, tangent) for one, tangent in zip(tracers, directions, strict=True))
             args.append(tree.unflatten(treedef, tracers))
         output = f(*args)
         output, aux = with_aux(name, output) if has_aux else (output, None)
         found, out_tree = output_leaves(name, output)
-        pushed = [scope.tangents.get(one._index) if type(one) is Tracer and one._scope is scope else None for one in found]  # type: ignore[union-attr]
+        pushed = [scope.tangents.get(one._index) if type(one) is Tracer and one._scope is scope else None for one in found]
     finally:
         end_forward(scope)
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
@@ -94,8 +96,8 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
 
     Returns:
-        `(value, f_jvp)` or `(value, f_jvp, aux)`. `f_jvp(*tangents)` replays the records without running f again, any number of times; while it lives, the arrays that
-        it needs are read-only.
+        `(value, f_jvp)` or `(value, f_jvp, aux)`. `f_jvp(*tangents)` replays the records without running f again, any number of times;
+        while it lives, the arrays that it needs are read-only.
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.

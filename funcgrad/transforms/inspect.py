@@ -108,12 +108,12 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
         cotangents = kept.piece.cotangents(seeds)
         places = [offset + n for n in range(len(records))]
         gradients = settled([cotangents[place] for place in places], [values[place] for place in places])
-        names = {place: name for place, name in zip(places, _leaf_names(f, args), strict=False)}
+        names = dict(zip(places, _leaf_names(f, args), strict=False))
         names |= {place: f"n{place - offset}" for place in places[len(kept.leaves) :]}
-        rows = [
-            Row(names[place], operation_text(record), tuple(names[parent] for parent in record[1:-1] if parent in names), values[place], gradient)
-            for place, record, gradient in zip(places, records, gradients, strict=True)
-        ]
+        rows = []
+        for place, record, gradient in zip(places, records, gradients, strict=True):
+            parents = tuple(names[parent] for parent in record[1:-1])
+            rows.append(Row(names[place], operation_text(record), parents, values[place], gradient))
         return Tape(rows, kept.value)
 
     return tape_of

@@ -19,7 +19,9 @@ _LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
 """Types of arguments that are a leaf, known without asking the tree."""
 
 
-def record(scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], places: list[int]) -> tuple[Any, Any, list[Any], Any]:
+def record(
+    scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], places: list[int]
+) -> tuple[Any, Slice, list[Any], list[Any]]:
     """Run f with tracers in the given places, in a scope that is closed whatever happens.
 
     Returns:
@@ -53,11 +55,24 @@ def record(scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[st
 
 def rebuilt(leaves: list[Any], treedefs: list[Any]) -> list[Any]:
     """A tree for each traced argument out of all their leaves."""
-    rest = iter(leaves)
-    return [next(rest) if treedef is None else tree.unflatten(treedef, [next(rest) for _ in range(treedef.num_leaves)]) for treedef in treedefs]
+    trees = []
+    start = 0
+    for treedef in treedefs:
+        if treedef is None:
+            trees.append(leaves[start])
+            start += 1
+        else:
+            trees.append(tree.unflatten(treedef, leaves[start : start + treedef.num_leaves]))
+            start += treedef.num_leaves
+    return trees
 
 
 def with_aux(name: str, output: Any) -> tuple[Any, Any]:
+    """The pair that a function with has_aux=True must return.
+
+    Raises:
+        InputTypeError: it returned something else.
+    """
     if type(output) is not tuple or len(output) != 2:
         raise InputTypeError(f"{name} with has_aux=True needs a function that returns (output, aux), got {type(output).__name__}")
     return output

@@ -24,9 +24,11 @@ def _is_frugal(leaves: list[Any]) -> bool:
 
 
 def _checked_scalar(name: str, output: Any) -> None:
-    shape = shape_of(output)
     value = raw(output)
-    if isinstance(value, (np.ndarray, np.generic)) and shape == () and value.dtype.kind == "f" or type(value) in (float, int):
+    if type(value) is np.float64 or type(value) is float:
+        return
+    shape = shape_of(output)
+    if (isinstance(value, (np.ndarray, np.generic)) and shape == () and value.dtype.kind == "f") or type(value) is int:
         return
     if isinstance(value, (np.ndarray, np.generic)):
         got = f"shape {shape} and dtype {value.dtype}"
@@ -50,9 +52,9 @@ def value_and_grad(
         holomorphic: for complex functions; not supported yet.
 
     Returns:
-        A function with f's arguments that returns `(value, gradient)`, or `((value, aux), gradient)`. The gradient has the structure, shapes
-        and dtypes of the argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments
-        are passed on undifferentiated.
+        A function with f's arguments that returns `(value, gradient)`, or `((value, aux), gradient)`. The gradient has the structure,
+        shapes and dtypes of the argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword
+        arguments are passed on undifferentiated.
 
     Raises:
         InputTypeError: an argument that is no real number or array; an output that is not one real number.
@@ -78,8 +80,8 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, ho
         holomorphic: for complex functions; not supported yet.
 
     Returns:
-        A function with f's arguments that returns the gradient, or `(gradient, aux)`. It has the structure, shapes and dtypes of the argument
-        (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments are passed on
+        A function with f's arguments that returns the gradient, or `(gradient, aux)`. It has the structure, shapes and dtypes of the
+        argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments are passed on
         undifferentiated.
 
     Raises:
@@ -147,9 +149,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
 
     Returns:
-        `(output, pullback)` or `(output, pullback, aux)`. `pullback(ct)`, with ct of the structure, shapes and dtypes of the output, returns a
-        tuple with a cotangent for each argument. It may be called any number of times, also inside other transforms; while it lives, the
-        arrays that it needs are read-only.
+        `(output, pullback)` or `(output, pullback, aux)`. `pullback(ct)`, with ct of the structure, shapes and dtypes of the output,
+        returns a tuple with a cotangent for each argument. It may be called any number of times, also inside other transforms; while it
+        lives, the arrays that it needs are read-only.
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
