@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import StaleTracerError
-from funcgrad.tape import Locked, Record, Scope, Tangent, close_scope, open_scope, protect, release, thread
+from funcgrad.tape import Label, Locked, Record, Scope, Tangent, close_scope, open_scope, protect, release, thread
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -93,8 +93,8 @@ def has_nan(value: Any) -> bool:
         value = value._primal
     if type(value) is not np.ndarray:
         return bool(value != value)
-    if value.flags.c_contiguous and value.dtype.char in "fd":
-        flat = value.ravel()
+    if value.dtype.char in "fd" and (value.ndim == 1 or value.flags.c_contiguous):
+        flat = value if value.ndim == 1 else value.ravel()
         square = flat.dot(flat)  # no pass but this one, no temporary
         return bool(square != square)
     return bool(np.isnan(value).any())
@@ -132,16 +132,16 @@ else:  # NumPy 1 keeps the state by thread
 # ------------------------------------------------------------------------------------------------ scopes
 
 
-def open_keeping(name: str) -> Scope:
+def open_keeping(label: Label) -> Scope:
     """A scope whose records are kept for a replay after the function has returned."""
-    scope = open_scope(name, Tracer)
+    scope = open_scope(label, Tracer)
     scope.root.keepers += 1
     return scope
 
 
-def open_forward(name: str) -> Scope:
+def open_forward(label: Label) -> Scope:
     """A scope whose tangents follow each record as it comes; the records need not be kept."""
-    scope = open_scope(name, follow)
+    scope = open_scope(label, follow)
     scope.make = follow
     scope.forwards = (*scope.forwards, scope)
     scope.tangents = {}
@@ -167,7 +167,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
 def end_forward(scope: Scope) -> None:
     """The function of a forward scope has ended, and its tangents were read off."""
     close_scope(scope)
-    scope.tangents = None
+    scope.tangents = {}
     if scope.root is scope:
         scope.root = None
 
@@ -290,7 +290,10 @@ class Slice:
         """
         result: list[Any]
         if not frugal:
-            result = quietly(self._pull, seeds, False, False)
+            if self.offset or self._recording() is not None:
+                result = quietly(self._pull, seeds, False, False)
+            else:
+                result = quietly(_pull_plainly, self.records, self.start, self.first, seeds)
             for value in result:
                 if value is not None and has_nan(value):
                     break
@@ -300,37 +303,25 @@ class Slice:
         return result
 
     def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool, free: bool) -> list[Any]:
-        scope, start, first, records, offset = self._recording(), self.start, self.first, self.records, self.offset
-        stop = -1
-        for index, _ in seeds:
-            if index > stop:
-                stop = index
-        cotangents: Any = Sparse() if start else [None] * (stop + 1 if stop >= first else first)
+        scope, records, offset = self._recording(), self.records, self.offset
+        stop = max([index for index, _ in seeds], default=-1)
+        cotangents = Sparse()
         for index, seed in seeds:
             accumulate(cotangents, index, seed)
-        if scope is None and not careful and not offset:
-            for k in range(stop, first - 1, -1):
-                cotangent = cotangents[k]
-                if cotangent is not None:
-                    record = records[k]
-                    record[0].pull(cotangent, record, cotangents)
-                    cotangents[k] = None
-        else:
-            for k in self._dependent(stop) if scope is not None else range(stop, first - 1, -1):
-                cotangent = cotangents[k]
-                if cotangent is None:
-                    continue
-                cotangents[k] = None
-                record = records[k - offset]
-                if free:
-                    records[k - offset] = None  # type: ignore[call-overload]
-                if scope is not None:
-                    record = record[0].lift(record, k, scope)
-                if careful:
-                    _pull_carefully(cotangent, record, cotangents)
-                else:
-                    record[0].pull(cotangent, record, cotangents)
-        return [cotangents[k] for k in range(start, first)]
+        for k in self._dependent(stop) if scope is not None else range(stop, self.first - 1, -1):
+            cotangent = cotangents.pop(k, None)
+            if cotangent is None:
+                continue
+            record = records[k - offset]
+            if free:
+                records[k - offset] = None  # type: ignore[call-overload]
+            if scope is not None:
+                record = record[0].lift(record, k, scope)
+            if careful:
+                _pull_carefully(cotangent, record, cotangents)
+            else:
+                record[0].pull(cotangent, record, cotangents)
+        return [cotangents[k] for k in range(self.start, self.first)]
 
     def cotangents(self, seeds: Sequence[tuple[int, Any]]) -> Sparse:
         """The cotangents of all positions, given those of some: for people to read."""
@@ -378,6 +369,26 @@ class Slice:
             else:
                 tangents[k] = record[0].push(record, tangents)
         return [tangents.get(index) for index in outputs]
+
+
+def _pull_plainly(records: list[Record], start: int, first: int, seeds: Sequence[tuple[int, Any]]) -> list[Any]:
+    """The walk backwards on plain values: the hot path."""
+    stop = first - 1
+    for index, _ in seeds:
+        if index > stop:
+            stop = index
+    cotangents: Any = Sparse() if start else [None] * (stop + 1)
+    for index, seed in seeds:
+        accumulate(cotangents, index, seed)
+    for k in range(stop, first - 1, -1):
+        cotangent = cotangents[k]
+        if cotangent is not None:
+            record = records[k]
+            record[0].pull(cotangent, record, cotangents)
+            cotangents[k] = None
+    if start:
+        return [cotangents[k] for k in range(start, first)]
+    return cotangents[:first]  # type: ignore[no-any-return]
 
 
 def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:

@@ -21,8 +21,8 @@ from funcgrad.errors import ConcretizationError, StaleTracerError
 Record = tuple[Any, ...]
 
 
-class Closed:
-    """Stands where a closed scope had its records: the first thing an operation asks is the length, and that raises."""
+class Label:
+    """The name of a transform. It stands where a closed scope had its records: an operation asks for their number first, and that raises."""
 
     __slots__ = ("name",)
 
@@ -45,28 +45,37 @@ class Scope:
     holds the tangents that wait for those to end (`orphans`), and the arrays that were made read-only meanwhile (`locked`).
     """
 
-    __slots__ = ("depth", "forwards", "keepers", "locked", "make", "name", "orphans", "parent", "records", "root", "tangents")
+    __slots__ = ("depth", "forwards", "keepers", "label", "locked", "make", "orphans", "parent", "records", "root", "tangents")
 
-    def __init__(self, name: str, parent: Scope | None, make: Callable[..., Any]) -> None:
-        self.name = name
+    records: Any  # list[Record], or Label once the scope is closed
+    root: Any  # Scope; None once the outermost has ended, lest it refer to itself
+    forwards: tuple[Scope, ...]
+    tangents: dict[int, Any]
+    orphans: list[Tangent]
+    locked: list[np.ndarray]
+
+    def __init__(self, label: Label, parent: Scope | None, make: Callable[..., Any]) -> None:
+        self.label = label
         self.parent = parent
-        self.tangents: Any = None  # dict[int, Any] of a forward scope
-        self.records: Any  # list[Record], or Closed
-        self.root: Any  # Scope; None once the outermost has ended, lest it refer to itself
         if parent is None:
             self.root = self
             self.make = make
-            self.forwards: tuple[Scope, ...] = ()
+            self.forwards = ()
             self.records = []
             self.depth = self.keepers = 0
-            self.orphans: list[Tangent] = []
-            self.locked: list[np.ndarray] = []
+            self.orphans = []
+            self.locked = []
         else:
             self.root = parent.root
             self.make = parent.make
             self.forwards = parent.forwards
             self.records = parent.records
             self.depth = parent.depth + 1
+
+    @property
+    def name(self) -> str:
+        """The transform's, for messages."""
+        return self.label.name
 
 
 class _Thread(threading.local):
@@ -80,16 +89,16 @@ class _Thread(threading.local):
 thread = _Thread()
 
 
-def open_scope(name: str, make: Callable[..., Any]) -> Scope:
+def open_scope(label: Label, make: Callable[..., Any]) -> Scope:
     """A scope inside the innermost open one of this thread. Inside a forward scope its records are followed too."""
-    scope = thread.scope = Scope(name, thread.scope, make)
+    scope = thread.scope = Scope(label, thread.scope, make)
     return scope
 
 
 def close_scope(scope: Scope) -> None:
     """End a scope. Its tracers are stale from here on; its records stay with whoever holds the list."""
     thread.scope = scope.parent
-    scope.records = Closed(scope.name)
+    scope.records = scope.label
 
 
 def innermost(first: Scope, second: Scope) -> Scope:

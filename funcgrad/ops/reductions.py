@@ -70,7 +70,9 @@ def sum(  # noqa: A001
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
 ) -> Any:
     """np.sum."""
-    return _sum(a, *_checked("sum", axis, out, keepdims, dtype, initial, where))
+    if out is not None or dtype is not None or initial is not _MISSING or where is not True or type(keepdims) is not bool:
+        axis, keepdims = _checked("sum", axis, out, keepdims, dtype, initial, where)
+    return _sum(a, tuple(axis) if type(axis) is list else axis, keepdims)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, *, where: Any = True) -> Any:

@@ -147,7 +147,8 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 else:
                     records.append((both_stretched, u._index, v._index, ({both}, shape_of(x), shape_of(y), ans.shape)))
                 return scope.make(ans, scope, index)
-            y = v if type(v) in NUMBERS else constant(v, scope)
+            is_number = type(v) in NUMBERS
+            y = v if is_number else constant(v, scope)
             try:
                 ans = {call}
             except ArithmeticError:
@@ -161,7 +162,8 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
             return scope.make(ans, scope, index)
         if type(v) is Tracer:
             y, scope = v._primal, v._scope
-            x = u if type(u) in NUMBERS else constant(u, scope)
+            is_number = type(u) in NUMBERS
+            x = u if is_number else constant(u, scope)
             try:
                 ans = {call}
             except ArithmeticError:
@@ -183,9 +185,9 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
 
 _SCALAR = "type(ans) is float or type(ans) is float64"
 _PLAIN = {
-    "plain_both": f"{_SCALAR} or (type(x) is ndarray and type(y) is ndarray and x.shape == y.shape)",
-    "plain_left": f"{_SCALAR} or (type(x) is ndarray and x.shape == ans.shape)",
-    "plain_right": f"{_SCALAR} or (type(y) is ndarray and y.shape == ans.shape)",
+    "plain_both": f"type(x) is ndarray and type(y) is ndarray and x.shape == y.shape or {_SCALAR}",
+    "plain_left": f"is_number or type(x) is ndarray and x.shape == ans.shape or {_SCALAR}",
+    "plain_right": f"is_number or type(y) is ndarray and y.shape == ans.shape or {_SCALAR}",
 }
 
 _BOTH = """

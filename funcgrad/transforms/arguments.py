@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
@@ -72,7 +73,7 @@ def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
     return places
 
 
-def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
+def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
     """A leaf that can be differentiated: a Python int becomes a float; anything but real numbers and arrays of them is refused.
 
     Raises:
@@ -88,6 +89,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, np.ma.MaskedArray | np.matrix):
         return np.asarray(value)
+    name = scope.name
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
     place = f"argument {argument}" + (f" at {path}" if path else "")
     if isinstance(value, (np.ndarray, np.generic)):
@@ -142,7 +144,7 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
                 value = np.asarray(value)
             if value.dtype is not primal.dtype and value.dtype != primal.dtype:
                 value = (value.real if value.dtype.kind == "c" else value).astype(primal.dtype)
-            elif value.base is not None or id(value) in seen or not value.flags.writeable:
+            elif value.base is not None or id(value) in seen:
                 value = value.copy()
             seen.add(id(value))
             result.append(value)

@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.replay import end_forward, new_leaf, open_forward, outward
+from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import fitting, leaf, looks_like, named, settled
 from funcgrad.transforms.recording import Kept, output_leaves, with_aux
@@ -61,16 +62,16 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
             raise InputTypeError(f"{name}: {what} must be a tuple with an entry for each argument, got {type(given).__name__}")
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals go with as many tangents, got {len(tangents)}")
-    flat: list[tuple[list[Any], Any, list[Any]]] = []
-    for n, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
-        leaves, treedef = tree.flatten(primal)
-        leaves = [leaf(value, name, n, primal) for value in leaves]
-        flat.append((leaves, treedef, fitting(name, f"tangent of argument {n}", direction, treedef, leaves)))
-    scope = open_forward(name)
+    scope = open_forward(Label(name))
     parent = scope.parent
+    given = []
     try:
         args = []
-        for leaves, treedef, directions in flat:
+        for n, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
+            leaves, treedef = tree.flatten(primal)
+            leaves = [leaf(value, scope, n, primal) for value in leaves]
+            directions = fitting(name, f"tangent of argument {n}", direction, treedef, leaves)
+            given += directions
             tracers = [new_leaf(scope, value) for value in leaves]
             scope.tangents.update((one._index, tangent) for one, tangent in zip(tracers, directions, strict=True))
             args.append(tree.unflatten(treedef, tracers))
@@ -81,7 +82,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
     finally:
         end_forward(scope)
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
-    tangent = tree.unflatten(out_tree, settled(pushed, found, [one for _, _, directions in flat for one in directions]))
+    tangent = tree.unflatten(out_tree, settled(pushed, found, given))
     if has_aux:
         return value, tangent, tree.map(lambda one: outward(one, scope, parent), aux)
     return value, tangent

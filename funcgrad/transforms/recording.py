@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward
 from funcgrad.rules.values import raw
-from funcgrad.tape import Scope, close_scope
+from funcgrad.tape import Label, Scope, close_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import leaf
 
@@ -35,22 +35,23 @@ def record(
         for place in places:
             argument = args[place]
             if type(argument) in _LEAVES:
-                value = leaf(argument, scope.name, place, argument)
+                value = leaf(argument, scope, place, argument)
                 args[place] = new_leaf(scope, value)
                 leaves.append(value)
                 treedefs.append(None)
             else:
                 found, treedef = tree.flatten(argument)
-                found = [leaf(value, scope.name, place, argument) for value in found]
-                args[place] = tree.unflatten(treedef, [new_leaf(scope, value) for value in found])
-                leaves += found
+                tracers = []
+                for value in found:
+                    value = leaf(value, scope, place, argument)
+                    leaves.append(value)
+                    tracers.append(new_leaf(scope, value))
+                args[place] = tree.unflatten(treedef, tracers)
                 treedefs.append(treedef)
         output = f(*args, **kwargs)
     finally:
         close_scope(scope)
     return output, Slice(records, start, len(leaves), scope.parent), leaves, treedefs
-
-
 
 
 def rebuilt(leaves: list[Any], treedefs: list[Any]) -> list[Any]:
@@ -114,7 +115,7 @@ class Kept:
     def __init__(
         self, name: str, f: Callable[..., Any], primals: Sequence[Any], has_aux: bool = False, make: Callable[..., Any] | None = None
     ) -> None:
-        scope = open_keeping(name)
+        scope = open_keeping(Label(name))
         if make is not None:
             scope.make = make
         kept: Slice | None = None

@@ -12,6 +12,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import Argnums, checked_argnums, fitting, looks_like, named, ones, positions, settled
 from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
@@ -111,11 +112,12 @@ def _gradient_of(
     numbers = checked_argnums(argnums)
     is_single = not isinstance(argnums, (tuple, list, range))
     name = f"{transform} of {named(f)}"
+    label = Label(name)
 
     @looks_like(f, "Gradient" if transform == "grad" else "Value and gradient")
     def gradient_of(*args: Any, **kwargs: Any) -> Any:
         places = positions(name, numbers, len(args))
-        scope = open_keeping(name)
+        scope = open_keeping(label)
         try:
             output, piece, leaves, treedefs = record(scope, f, list(args), kwargs, places)
             aux = None

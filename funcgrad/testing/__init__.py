@@ -1,0 +1,11 @@
+"""Derivatives held against differences: for functions, and for rules, of your own.
+
+Owns the checkers and the differences that they trust. Must not know any rule: what it checks reaches it through the public transforms.
+"""
+
+from funcgrad.testing.checkers import check_grads as check_grads
+from funcgrad.testing.checkers import check_jvp as check_jvp
+from funcgrad.testing.checkers import check_vjp as check_vjp
+from funcgrad.testing.differences import numerical_grad as numerical_grad
+
+__all__ = ["check_grads", "check_jvp", "check_vjp", "numerical_grad"]
