@@ -1,0 +1,127 @@
+"""What funcgrad is to reach, as ratios and megabytes of one run, and whether a run reached it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from benchmarks import peers
+from benchmarks.measure import Measurement
+from benchmarks.memory import Usage
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """funcgrad's time is at most `limit` times the best of some peers'.
+
+    Attributes:
+        workload: The workload's name.
+        against: The peers; the fastest of those that were measured counts.
+        limit: The largest ratio that meets the target.
+        wording: The target in words.
+        of: The peer whose time is held against the limit.
+    """
+
+    workload: str
+    against: tuple[str, ...]
+    limit: float
+    wording: str
+    of: str = peers.FUNCGRAD
+
+
+@dataclass(frozen=True)
+class Memory:
+    """funcgrad's memory is at most `limit` MB."""
+
+    case: str
+    limit: float
+    wording: str
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """A target held against a run.
+
+    Attributes:
+        wording: The target in words.
+        limit: The largest value that meets it.
+        unit: "x" for ratios, "MB" for memory.
+        measured: What the run measured; None if it did not.
+    """
+
+    wording: str
+    limit: float
+    unit: str
+    measured: float | None
+
+    @property
+    def outcome(self) -> str:
+        """`met`, `not met` or `not measured`."""
+        if self.measured is None:
+            return "not measured"
+        return "met" if self.measured <= self.limit else "not met"
+
+
+_HAND = (peers.HAND_WRITTEN,)
+_NUMPY_PEERS = (peers.AUTOGRAD, peers.MYGRAD)
+_TORCH = (peers.TORCH,)
+_OWN_NAMES = (peers.FUNCGRAD_NUMPY,)
+
+RATIOS: tuple[Ratio, ...] = (
+    Ratio("mlp_step", _HAND, 1.7, "mlp_step: at most 1.7 x hand-written"),
+    Ratio("mlp_step", _NUMPY_PEERS, 1 / 2, "mlp_step: at most half of the best NumPy peer's"),
+    Ratio("mlp_step", _TORCH, 1 / 2, "mlp_step: at most half of PyTorch's"),
+    Ratio("chain200", _HAND, 2.3, "chain200: at most 2.3 x hand-written"),
+    Ratio("chain200", _TORCH, 0.4, "chain200: at most 0.4 of PyTorch's"),
+    Ratio("rosen100_grad", _NUMPY_PEERS, 1 / 4, "rosen100_grad: at most a quarter of the best NumPy peer's"),
+    Ratio("rosen100_hvp", (peers.AUTOGRAD,), 1 / 5, "rosen100_hvp: at most a fifth of autograd's"),
+    Ratio("scalar1000", (peers.AUTOGRAD,), 1 / 6, "scalar1000: at most a sixth of autograd's"),
+    Ratio("scalar_moons", (peers.ENGINE,), 1 / 8, "scalar_moons: at most an eighth of the closure-per-node engine's"),
+    Ratio("scalar_moons", (peers.AUTOGRAD,), 1 / 50, "scalar_moons: at most a fiftieth of autograd's"),
+    Ratio("chain200", _OWN_NAMES, 1.08, "chain200: plain numpy calls cost at most 8 % more than funcgrad.numpy"),
+    Ratio("mlp_step", _OWN_NAMES, 1.08, "mlp_step: plain numpy calls cost at most 8 % more than funcgrad.numpy"),
+)
+MEMORY: tuple[Memory, ...] = (
+    Memory("memory_tanh50", 410.0, "50 x tanh on 1e6 numbers: gradient within 410 MB"),
+    Memory("memory_half_sin50", 420.0, "50 x (0.5 y + sin y) on 1e6 numbers: gradient within 420 MB"),
+    Memory("memory_jvp200", 50.0, "200 x sin on 1e6 numbers: jvp within 50 MB"),
+    # two bytes a gradient: less than any object, more than the interpreter's own caches move by
+    Memory("memory_growth", 0.004, "2,000 small gradients: no growth"),
+)
+
+
+def ratio(measurement: Measurement, of: str, against: tuple[str, ...]) -> float | None:
+    """The time of one peer over that of the fastest of others.
+
+    Args:
+        measurement: A workload's timings.
+        of: The peer in the numerator.
+        against: The peers in the denominator; those that were not measured are left out.
+
+    Returns:
+        The ratio; None if either side was not measured.
+    """
+    rivals = [measurement.timings[name] for name in against if name in measurement.timings]
+    if of not in measurement.timings or not rivals:
+        return None
+    return max(measurement.timings[of].ratio(rival) for rival in rivals)
+
+
+def judge(measurements: Mapping[str, Measurement], usages: Mapping[str, Usage]) -> list[Verdict]:
+    """Hold every target against a run.
+
+    Args:
+        measurements: Timings by workload.
+        usages: Memory by case.
+
+    Returns:
+        One verdict a target, in the order of `RATIOS` and `MEMORY`.
+    """
+    verdicts = []
+    for target in RATIOS:
+        measurement = measurements.get(target.workload)
+        value = None if measurement is None else ratio(measurement, target.of, target.against)
+        verdicts.append(Verdict(target.wording, target.limit, "x", value))
+    for case in MEMORY:
+        usage = usages.get(case.case)
+        value = None if usage is None else usage.megabytes.get(peers.FUNCGRAD)
+        verdicts.append(Verdict(case.wording, case.limit, "MB", value))
+    return verdicts

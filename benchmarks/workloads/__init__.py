@@ -1,0 +1,18 @@
+"""The workloads, one file each, with every peer's implementation side by side."""
+
+from benchmarks.workload import Workload
+from benchmarks.workloads import big1e6, chain200, digits_epoch, jacobian50, lstm_step, mlp_step, rosen100, scalar1000, scalar_moons
+
+WORKLOADS: tuple[Workload, ...] = (
+    mlp_step.WORKLOAD,
+    chain200.WORKLOAD,
+    big1e6.WORKLOAD,
+    rosen100.GRADIENT,
+    rosen100.HESSIAN,
+    rosen100.PRODUCT,
+    lstm_step.WORKLOAD,
+    jacobian50.WORKLOAD,
+    scalar1000.WORKLOAD,
+    scalar_moons.WORKLOAD,
+    digits_epoch.WORKLOAD,
+)
