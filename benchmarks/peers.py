@@ -65,7 +65,7 @@ def is_installed(peer: Peer) -> bool:
 
 
 def prepare(name: str) -> None:
-    """Load a peer and set it up: one thread, float64, the faster of its settings where it has a choice.
+    """Load a peer and set it up: one thread, float64, all else as it comes.
 
     Args:
         name: The peer's name.
@@ -79,10 +79,6 @@ def prepare(name: str) -> None:
 
         jax.config.update("jax_enable_x64", True)
         jax.config.update("jax_cpu_enable_async_dispatch", False)  # every step waits for its result: a second thread would only delay it
-    elif name == MYGRAD:
-        import mygrad
-
-        mygrad.turn_memory_guarding_off()
 
 
 def versions(names: Iterable[str]) -> dict[str, str]:

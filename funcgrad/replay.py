@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import StaleTracerError
-from funcgrad.tape import Label, Locked, Record, Scope, Tangent, close_scope, open_scope, protect, release, thread
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, close_scope, open_scope, protect, thread
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -153,15 +153,17 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
     root = scope.root
     if kept is None:
         root.keepers -= 1
-    elif root.locked:
-        kept.locked = Locked(root.locked)
-        root.locked = []
+    elif root is scope:
+        kept.holds = root.holds
+        root.holds = Holds()
+    else:
+        kept.holds.take_over(root.holds)
     if root is scope:
         scope.root = None
     if not root.keepers:
         root.orphans.clear()
-        if root.locked:
-            release(root.locked)
+        if root.holds:
+            root.holds.release()
 
 
 def end_forward(scope: Scope) -> None:
@@ -250,7 +252,7 @@ class Slice:
         scope: the scope that the replay is recorded in; None if it runs on plain values.
     """
 
-    __slots__ = ("first", "locked", "offset", "records", "scope", "start", "stop")
+    __slots__ = ("first", "holds", "offset", "records", "scope", "start", "stop")
 
     def __init__(self, records: list[Record], start: int, leaves: int, scope: Scope | None) -> None:
         self.records = records
@@ -259,7 +261,7 @@ class Slice:
         self.first = start + leaves
         self.stop = len(records) - 1
         self.scope = scope if scope is not None and self._depends_on_outer() else None
-        self.locked: Locked | None = None
+        self.holds = Holds()
 
     def _depends_on_outer(self) -> bool:
         start = self.start
@@ -288,21 +290,16 @@ class Slice:
 
         `frugal` gives each record free once it is done: nothing can be replayed afterwards, and memory falls as the walk goes on.
         """
-        result: list[Any]
         if not frugal:
             if self.offset or self._recording() is not None:
-                result = quietly(self._pull, seeds, False, False)
+                result = quietly(_if_clean, self._pull, seeds)
             else:
-                result = quietly(_pull_plainly, self.records, self.start, self.first, seeds)
-            for value in result:
-                if value is not None and has_nan(value):
-                    break
-            else:
-                return result
-        result = quietly(self._pull, seeds, True, frugal)
-        return result
+                result = quietly(_if_clean, _pull_plainly, self.records, self.start, self.first, seeds)
+            if result is not None:
+                return result  # type: ignore[no-any-return]
+        return quietly(self._pull, seeds, True, frugal)  # type: ignore[no-any-return]
 
-    def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool, free: bool) -> list[Any]:
+    def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool = False, free: bool = False) -> list[Any]:
         scope, records, offset = self._recording(), self.records, self.offset
         stop = max([index for index, _ in seeds], default=-1)
         cotangents = Sparse()
@@ -348,13 +345,10 @@ class Slice:
 
     def forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
         """The tangents of some positions (None: zero) for tangents of the leaves (None: zero)."""
-        result: list[Any] = quietly(self._push, leaf_tangents, outputs, False)
-        for value in result:
-            if value is not None and has_nan(value):
-                return quietly(self._push, leaf_tangents, outputs, True)  # type: ignore[no-any-return]
-        return result
+        result = quietly(_if_clean, self._push, leaf_tangents, outputs)
+        return quietly(self._push, leaf_tangents, outputs, True) if result is None else result  # type: ignore[no-any-return]
 
-    def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool) -> list[Any]:
+    def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool = False) -> list[Any]:
         scope, offset, records = self._recording(), self.offset, self.records
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
         for k in range(self.first, max(outputs, default=-1) + 1):
@@ -369,6 +363,15 @@ class Slice:
             else:
                 tangents[k] = record[0].push(record, tangents)
         return [tangents.get(index) for index in outputs]
+
+
+def _if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
+    """What a replay gives, but None if there is a NaN in it: it must then be done again with strong zeros."""
+    result = replay(*args)
+    for value in result:
+        if value is not None and has_nan(value):
+            return None
+    return result
 
 
 def _pull_plainly(records: list[Record], start: int, first: int, seeds: Sequence[tuple[int, Any]]) -> list[Any]:

@@ -22,7 +22,7 @@ Record = tuple[Any, ...]
 
 
 class Label:
-    """The name of a transform. It stands where a closed scope had its records: an operation asks for their number first, and that raises."""
+    """The name of a transform. It stands where a closed scope had its records: an operation asks for their number, and that raises."""
 
     __slots__ = ("name",)
 
@@ -42,17 +42,17 @@ class Scope:
     `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what a forward scope needs done with each record.
     `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
     by position, where it is one of them. The outermost scope (`root`) also counts the scopes that need their records kept (`keepers`),
-    holds the tangents that wait for those to end (`orphans`), and the arrays that were made read-only meanwhile (`locked`).
+    keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not change meanwhile (`holds`).
     """
 
-    __slots__ = ("depth", "forwards", "keepers", "label", "locked", "make", "orphans", "parent", "records", "root", "tangents")
+    __slots__ = ("depth", "forwards", "holds", "keepers", "label", "make", "orphans", "parent", "records", "root", "tangents")
 
     records: Any  # list[Record], or Label once the scope is closed
     root: Any  # Scope; None once the outermost has ended, lest it refer to itself
     forwards: tuple[Scope, ...]
     tangents: dict[int, Any]
     orphans: list[Tangent]
-    locked: list[np.ndarray]
+    holds: Holds
 
     def __init__(self, label: Label, parent: Scope | None, make: Callable[..., Any]) -> None:
         self.label = label
@@ -64,7 +64,7 @@ class Scope:
             self.records = []
             self.depth = self.keepers = 0
             self.orphans = []
-            self.locked = []
+            self.holds = Holds()
         else:
             self.root = parent.root
             self.make = parent.make
@@ -129,34 +129,71 @@ class Tangent:
             del self.tangents[self.index]
 
 
-def protect(array: Any, scope: Scope) -> None:
-    """Make an array that a record keeps read-only until the replay: changing it in place then raises instead of giving a wrong gradient."""
-    root = scope.root
-    if root.keepers:
-        while type(array) is np.ndarray and array.flags.writeable:
-            array.flags.writeable = False
-            root.locked.append(array)
+class Holds(dict[int, np.ndarray]):
+    """Arrays that somebody needs unchanged, by identity: a tape whose records wait for their replay, or a kept slice.
+
+    An array is read-only while anybody holds it. NumPy keeps that flag by array: a view made earlier of an array that is held by another
+    name can still be written through, which nothing can see.
+    """
+
+    __slots__ = ()
+
+    def add(self, array: Any) -> None:
+        """Hold an array, and those that it is a view of. One that was read-only before is left alone."""
+        while isinstance(array, np.ndarray):
+            key = id(array)
+            if key not in self:
+                with _locking:
+                    count = _counts.get(key, 0)
+                    if count or array.flags.writeable:
+                        _set_writeable(array, False)
+                        _counts[key] = count + 1
+                        self[key] = array
             array = array.base
 
+    def take_over(self, other: Holds) -> None:
+        """Hold whatever another holds."""
+        for array in other.values():
+            self.add(array)
 
-def release(locked: list[np.ndarray]) -> None:
-    """Undo `protect`. Owners come before views: a view cannot be made writeable while its base is not."""
-    views = [array for array in locked if array.base is not None]
-    for array in locked:
-        if array.base is None:
-            array.flags.writeable = True
-    for array in views:
-        array.flags.writeable = True
-    locked.clear()
-
-
-class Locked:
-    """Arrays that stay read-only until the last replay that needs them is gone."""
-
-    __slots__ = ("arrays",)
-
-    def __init__(self, arrays: list[np.ndarray]) -> None:
-        self.arrays = arrays
+    def release(self) -> None:
+        """Let go: what nobody else holds becomes writeable again."""
+        with _locking:
+            for key, array in self.items():
+                count = _counts.pop(key) - 1
+                if count:
+                    _counts[key] = count
+                elif array.base is None:
+                    _set_writeable(array, True)
+                else:
+                    _waiting.append(array)
+            if _waiting:  # a view cannot be made writeable while what it views is not
+                _waiting[:] = [view for view in _waiting if not _made_writeable(view)]
+        self.clear()
 
     def __del__(self) -> None:
-        release(self.arrays)
+        if self:
+            self.release()
+
+
+_set_writeable: Any = np.ndarray.setflags  # called by position: a quarter of the time of `array.flags.writeable = False`
+_locking = threading.RLock()
+_counts: dict[int, int] = {}
+_waiting: list[np.ndarray] = []  # views that nobody holds, of arrays that somebody does
+
+
+def _made_writeable(view: np.ndarray) -> bool:
+    if id(view) in _counts:
+        return True  # held anew
+    try:
+        _set_writeable(view, True)
+    except ValueError:
+        return False
+    return True
+
+
+def protect(array: Any, scope: Scope) -> None:
+    """Hold an array that a record keeps until the replay: changing it in place then raises instead of giving a wrong gradient."""
+    root = scope.root
+    if root.keepers:
+        root.holds.add(array)

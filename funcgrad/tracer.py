@@ -34,6 +34,7 @@ class Tracer:
         def __getitem__(self, index: Any) -> Any: ...
         def __iter__(self) -> Iterator[Any]: ...
         def __neg__(self) -> Any: ...
+        def __pos__(self) -> Any: ...
         def __add__(self, other: Any) -> Any: ...
         def __radd__(self, other: Any) -> Any: ...
         def __sub__(self, other: Any) -> Any: ...
@@ -57,7 +58,7 @@ class Tracer:
         """The concrete value; an array as a read-only view."""
         if type(self._primal) is np.ndarray:
             view = self._primal.view()
-            view.flags.writeable = False
+            view.setflags(False)
             return view
         return self._primal
 
@@ -107,6 +108,18 @@ class Tracer:
         return format(self._primal, spec) if spec else repr(self)
 
     __hash__ = None  # type: ignore[assignment]  # as an array: == is elementwise
+
+    def __copy__(self) -> Any:
+        return +self
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return +self
+
+    def __reduce__(self) -> NoReturn:
+        self._refuse("pickling")
+
+    def __delitem__(self, index: Any) -> NoReturn:
+        raise ConcretizationError("an element of a tracer cannot be deleted: use indexing with what is to stay")
 
     def _refuse_options(self, name: str, options: dict[str, Any]) -> NoReturn:
         if options.get("out", (None,)) != (None,):

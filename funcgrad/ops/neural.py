@@ -14,7 +14,7 @@ from funcgrad.ops.reductions import logsumexp
 from funcgrad.primitive import declare
 from funcgrad.replay import Rule, accumulate
 from funcgrad.rules import unary
-from funcgrad.rules.values import raw
+from funcgrad.rules.values import keep_zeros, raw
 from funcgrad.tape import Record, Scope, protect
 from funcgrad.tracer import Tracer
 
@@ -27,7 +27,7 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, 0.0)
 
 
-relu = unary(_relu, lambda t, ans: t * (raw(ans) > 0), lambda x: x if x > 0.0 else 0.0 * x, name="relu")
+relu = unary(_relu, lambda t, ans: t * (raw(ans) > 0), lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
 
 
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be
@@ -62,14 +62,18 @@ def _slope(logits: Any, labels: Any) -> Any:
     return (softmax - targets) / labels.size
 
 
-def _push_cross_entropy(record: Record, tangents: Any) -> Any:
-    _, i, (logits, labels, slope) = record
-    return np.sum(tangents[i] * (_slope(logits, labels) if slope is None else slope))
+def _cross_entropy_rule(multiply: Any) -> Rule:
+    def product(t: Any, residual: Any) -> Any:
+        logits, labels, slope = residual
+        return multiply(t, _slope(logits, labels) if slope is None else slope)
 
+    def push(record: Record, tangents: Any) -> Any:
+        return np.sum(product(tangents[record[1]], record[2]))
 
-def _pull_cross_entropy(cotangent: Any, record: Record, cotangents: Any) -> None:
-    _, i, (logits, labels, slope) = record
-    accumulate(cotangents, i, cotangent * (_slope(logits, labels) if slope is None else slope))
+    def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+        accumulate(cotangents, record[1], product(cotangent, record[2]))
+
+    return Rule("softmax_cross_entropy", push, pull, _lift_cross_entropy)
 
 
 def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
@@ -77,7 +81,8 @@ def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
     return rule, i, (Tracer(logits, scope, i), labels, None)
 
 
-_CROSS_ENTROPY = Rule("softmax_cross_entropy", _push_cross_entropy, _pull_cross_entropy, _lift_cross_entropy)
+_CROSS_ENTROPY = _cross_entropy_rule(lambda t, slope: t * slope)
+_CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * slope))
 declare("softmax_cross_entropy", "general")
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError
+from funcgrad.errors import ConcretizationError, NoRuleError
 from funcgrad.ops import contractions, elementwise, indexing, reductions, structural
 from funcgrad.rules import linear
 from funcgrad.rules.values import raw
@@ -52,7 +52,9 @@ _astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
 def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
     wanted = np.dtype(dtype)
-    return _astype(x, wanted) if wanted.kind in "fc" else np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+    if wanted.kind == "c":
+        raise NoRuleError("astype(complex): complex numbers cannot be differentiated yet, real and imaginary parts apart can")
+    return _astype(x, wanted) if wanted.kind == "f" else np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
 
 
 def _iterate(x: Tracer) -> Iterator[Any]:
@@ -93,6 +95,8 @@ _METHODS: dict[str, Any] = {
     "__neg__": elementwise.negative,
     "__pos__": elementwise.positive,
     "__abs__": elementwise.absolute,
+    "__round__": reductions.round,
+    "round": reductions.round,
     "__getitem__": indexing.getitem,
     "__iter__": _iterate,
     "T": property(structural.transpose),

@@ -12,7 +12,7 @@ from funcgrad.ops.elementwise import divide, exp, where
 from funcgrad.ops.structural import normalized_axes
 from funcgrad.primitive import register
 from funcgrad.rules import general, linear, nondifferentiable, unary
-from funcgrad.rules.values import raw, refuse_out, shape_of
+from funcgrad.rules.values import keep_zeros, raw, refuse_out, shape_of
 from funcgrad.tracer import Tracer
 
 Axis = int | tuple[int, ...] | None
@@ -49,6 +49,22 @@ def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = Fals
 def count(shape: tuple[int, ...], axis: Axis) -> int:
     """How many numbers go into each result."""
     return math.prod(shape[n] for n in normalized_axes(axis, len(shape)))
+
+
+def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
+    """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims)`."""
+
+    def rules(multiply: Any) -> Any:
+        def jvp(t: Any, ans: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+            return np.sum(multiply(t, weights(x, ans, axis, keepdims)), axis, keepdims=keepdims)
+
+        def vjp(ct: Any, ans: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
+            return multiply(expand(ct, shape_of(x), axis, keepdims), weights(x, ans, axis, keepdims))
+
+        return [jvp], [vjp]
+
+    jvps, vjps = rules(lambda t, weight: t * weight)
+    return general(function, jvps, vjps, keeps, name, strong=rules(lambda t, weight: keep_zeros(t, t * weight)))
 
 
 # ------------------------------------------------------------------------------------------------ sums
@@ -134,10 +150,9 @@ def _prod_partials(x: Any, axis: Axis) -> Any:
     return np.moveaxis(np.reshape(partials, shape_of(last)), ends, axes)
 
 
-_prod = general(
+_prod = _weighted(
     lambda x, axis, keepdims: _multiply_reduce(x, axis, None, None, keepdims),
-    [lambda t, ans, x, axis, keepdims: np.sum(t * _prod_partials(x, axis), axis, keepdims=keepdims)],
-    [lambda ct, ans, x, axis, keepdims: expand(ct, shape_of(x), axis, keepdims) * _prod_partials(x, axis)],
+    lambda x, ans, axis, keepdims: _prod_partials(x, axis),
     keeps="x",
     name="prod",
 )
@@ -162,12 +177,7 @@ def _shares(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 def _extreme(function: Any, name: str) -> Any:
-    return general(
-        lambda x, axis, keepdims: function(np.asarray(x), axis, None, None, keepdims),
-        [lambda t, ans, x, axis, keepdims: np.sum(t * _shares(x, ans, axis, keepdims), axis, keepdims=keepdims)],
-        [lambda ct, ans, x, axis, keepdims: expand(ct, shape_of(x), axis, keepdims) * _shares(x, ans, axis, keepdims)],
-        name=name,
-    )
+    return _weighted(lambda x, axis, keepdims: function(np.asarray(x), axis, None, None, keepdims), _shares, "x ans", name)
 
 
 _max, _min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")
@@ -200,12 +210,7 @@ def _softmax_of(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
     return exp(where(raw(x) == raw(top), 0.0, x - top))
 
 
-logsumexp = general(
-    _logsumexp_value,
-    [lambda t, ans, x, axis, keepdims: np.sum(t * _softmax_of(x, ans, axis, keepdims), axis, keepdims=keepdims)],
-    [lambda ct, ans, x, axis, keepdims: expand(ct, shape_of(x), axis, keepdims) * _softmax_of(x, ans, axis, keepdims)],
-    name="logsumexp",
-)
+logsumexp = _weighted(_logsumexp_value, _softmax_of, "x ans", "logsumexp")
 
 argmax, argmin, all_, any_, count_nonzero, argsort, searchsorted = map(
     nondifferentiable, (np.argmax, np.argmin, np.all, np.any, np.count_nonzero, np.argsort, np.searchsorted)
@@ -214,6 +219,8 @@ zeros_like, ones_like, empty_like, shape, ndim, size, result_type = map(
     nondifferentiable, (np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.size, np.result_type)
 )
 isclose, allclose, array_equal = map(nondifferentiable, (np.isclose, np.allclose, np.array_equal))
+round = nondifferentiable(np.round)  # noqa: A001
+register(np.around, round)
 
 _OPERATIONS: dict[Any, Any] = {
     np.sum: sum,

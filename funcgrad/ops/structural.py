@@ -107,7 +107,8 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     """np.roll."""
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
-    return _roll(a, shift, axis)
+    shift = raw(shift)
+    return _roll(a, tuple(shift) if isinstance(shift, (tuple, list, np.ndarray)) and np.ndim(shift) else int(shift), axis)
 
 
 def tile(a: Any, reps: Any) -> Any:

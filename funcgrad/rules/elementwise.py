@@ -10,8 +10,6 @@ parameters say what the record must keep: `x` and `y` are the operands, `ans` is
 
 from __future__ import annotations
 
-import functools
-import textwrap
 from collections.abc import Callable
 from typing import Any
 
@@ -19,8 +17,9 @@ import numpy as np
 
 from funcgrad.primitive import declare, register
 from funcgrad.replay import Rule
-from funcgrad.rules.values import NUMBERS, constant, keep_zeros, keep_zeros_in_sums, shape_of, stretch, unbroadcast
-from funcgrad.tape import Record, Scope, innermost
+from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, builder
+from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
+from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
 Partial = Any  # Callable[..., Any], None for the identity, False for an operand that is constant
@@ -61,6 +60,7 @@ def unary(
     """
     is_ours = name is not None
     name = name or str(ufunc.__name__)
+    new = object.__new__
     keeps = parameters(partial)
     keeps_answer = keeps == ("ans",)
     on_float: Callable[[float], float] = scalar or (lambda x: float(ufunc(x)))
@@ -80,7 +80,14 @@ def unary(
             records = scope.records
             index = len(records)
             records.append((rule, x._index, answer if keeps_answer else value))
-            return scope.make(answer, scope, index)
+            make = scope.make
+            if make is not Tracer:
+                return make(answer, scope, index)
+            tracer = new(Tracer)
+            tracer._primal = answer
+            tracer._scope = scope
+            tracer._index = index
+            return tracer
         if type(x) is float:
             try:
                 return on_float(x)
@@ -125,132 +132,6 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
 
 # ------------------------------------------------------------------------------------------------ two arguments
 
-# u, v: the operands as they come; x, y: their plain values. `plain` tells whether the result has the shape of each traced operand; where it
-# has not, a rule that sums back is recorded, so that the usual one has nothing to ask.
-_OPERATION = """
-def build(function, scalar, on_error, both, left, right, both_stretched, left_stretched, right_stretched):
-    def operation({arguments}, /):
-        if type(u) is Tracer:
-            x, scope = u._primal, u._scope
-            if type(v) is Tracer:
-                y = v._primal
-                if v._scope is not scope:
-                    scope = innermost(scope, v._scope)
-                try:
-                    ans = {call}
-                except ArithmeticError:
-                    ans = on_error(x, y)
-                records = scope.records
-                index = len(records)
-                if {plain_both}:
-                    records.append((both, u._index, v._index, {both}))
-                else:
-                    records.append((both_stretched, u._index, v._index, ({both}, shape_of(x), shape_of(y), ans.shape)))
-                return scope.make(ans, scope, index)
-            is_number = type(v) in NUMBERS
-            y = v if is_number else constant(v, scope)
-            try:
-                ans = {call}
-            except ArithmeticError:
-                ans = on_error(x, y)
-            records = scope.records
-            index = len(records)
-            if {plain_left}:
-                records.append((left, u._index, {left}))
-            else:
-                records.append((left_stretched, u._index, ({left}, shape_of(x), ans.shape)))
-            return scope.make(ans, scope, index)
-        if type(v) is Tracer:
-            y, scope = v._primal, v._scope
-            is_number = type(u) in NUMBERS
-            x = u if is_number else constant(u, scope)
-            try:
-                ans = {call}
-            except ArithmeticError:
-                ans = on_error(x, y)
-            records = scope.records
-            index = len(records)
-            if {plain_right}:
-                records.append((right, v._index, {right}))
-            else:
-                records.append((right_stretched, v._index, ({right}, shape_of(y), ans.shape)))
-            return scope.make(ans, scope, index)
-        x, y = u, v
-        try:
-            return {call}
-        except ArithmeticError:
-            return on_error(x, y)
-    return operation
-"""
-
-_SCALAR = "type(ans) is float or type(ans) is float64"
-_PLAIN = {
-    "plain_both": f"type(x) is ndarray and type(y) is ndarray and x.shape == y.shape or {_SCALAR}",
-    "plain_left": f"is_number or type(x) is ndarray and x.shape == ans.shape or {_SCALAR}",
-    "plain_right": f"is_number or type(y) is ndarray and y.shape == ans.shape or {_SCALAR}",
-}
-
-_BOTH = """
-def build(dx, dy, push_dx, push_dy):
-    def push(record, tangents):
-        _, i, j, {residual} = record
-        t, s = tangents.get(i), tangents.get(j)
-        if s is None:
-            return {push_x}
-        if t is None:
-            return {push_y}
-        return {push_both}
-    def pull(t, record, cotangents):
-        _, i, j, {residual} = record
-        part = {pull_x}
-        held = cotangents[i]
-        cotangents[i] = part if held is None else held + part
-        part = {pull_y}
-        held = cotangents[j]
-        cotangents[j] = part if held is None else held + part
-    def lift(record, index, scope):
-        rule, i, j, {residual} = record
-        return (rule, i, j, {lifted})
-    return push, pull, lift
-"""
-
-_ONE = """
-def build(dx, dy, push_dx, push_dy):
-    def push(record, tangents):
-        _, i, {residual} = record
-        t = tangents[i]
-        return {push}
-    def pull(t, record, cotangents):
-        _, i, {residual} = record
-        part = {pull}
-        held = cotangents[i]
-        cotangents[i] = part if held is None else held + part
-    def lift(record, index, scope):
-        rule, i, {residual} = record
-        return (rule, i, {lifted})
-    return push, pull, lift
-"""
-
-
-@functools.cache
-def _builder(source: str) -> Callable[..., Any]:
-    """The function `build` of a piece of source text. Many primitives share one text: it is compiled once."""
-    namespace: dict[str, Any] = {
-        "NUMBERS": NUMBERS,
-        "Tracer": Tracer,
-        "constant": constant,
-        "float64": np.float64,
-        "innermost": innermost,
-        "ndarray": np.ndarray,
-        "shape_of": shape_of,
-        "stretch": stretch,
-        "unbroadcast": unbroadcast,
-    }
-    exec(compile(textwrap.dedent(source), "<funcgrad.rules.elementwise>", "exec"), namespace)
-    build: Callable[..., Any] = namespace["build"]
-    return build
-
-
 def _packed(names: tuple[str, ...]) -> str:
     """The residual of a record as source text: nothing, one value, or a tuple."""
     return "None" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})"
@@ -290,7 +171,7 @@ def _variant(
             text |= {"push": f"stretch({push}, shape)", "pull": f"unbroadcast({pull}, own)"}
     if stretched:
         text |= {key: f"({text[key]}, {shapes})" for key in ("residual", "lifted")}
-    build = _builder((_BOTH if both else _ONE).format(**text))
+    build = builder((BOTH if both else ONE).format(**text))
     rule = Rule(name, *build(dx, dy, push_dx, push_dy))
     if keeps:
         rule.strong = Rule(name, *build(*(partial and strengthen(partial) for partial in (dx, dy, push_dx, push_dy))))
@@ -321,7 +202,7 @@ def binary(
     default = f"scalar(x, y) if {are_numbers} else function(x, y)"
     name = str(ufunc.__name__)
     operation = _two_operands(
-        name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strongly, _PLAIN, (False, True)
+        name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strongly, PLAIN, (False, True)
     )
     declare(name, "elementwise")
     register(ufunc, operation)
@@ -342,7 +223,7 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
     """
     declare(name, "multilinear")
     pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))
-    always = dict.fromkeys(_PLAIN, "True")
+    always = dict.fromkeys(PLAIN, "True")
     return _two_operands(name, function, (transpose_x, transpose_y), pushes, "function(x, y)", None, keep_zeros_in_sums, always, (False,))
 
 
@@ -371,6 +252,8 @@ def _two_operands(
 
     on_numbers = scalar or (lambda x, y: float(function(x, y)))
     text = {"call": call, "both": _packed(both), "left": _packed(left), "right": _packed(right), **plain}
+    text["take_y"] = "constant(v, scope)" if "y" in left else "plain_constant(v)"
+    text["take_x"] = "constant(u, scope)" if "x" in right else "plain_constant(u)"
     rules: list[Rule | None] = [
         _variant(name, dx, dy, pushes, keeps, stretched, strengthen)
         for stretched in stretches
@@ -380,7 +263,7 @@ def _two_operands(
 
     def build(function: Any) -> Any:
         operation, operation_reflected = (
-            _builder(_OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
+            builder(OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
             for arguments in ("u, v", "v, u")
         )
         operation.__name__ = operation.__qualname__ = name

@@ -216,6 +216,7 @@ def general(
     vjps: Sequence[Directional],
     keeps: str = "x ans",
     name: str | None = None,
+    strong: tuple[Sequence[Directional], Sequence[Directional]] | None = None,
 ) -> Operation:
     """Define a primitive by a jvp and a vjp for each array argument.
 
@@ -225,19 +226,22 @@ def general(
         vjps: `(ct, ans, *operands, *static, **options)` -> the cotangent of that argument.
         keeps: what the rules use the values of: "x" (the operands), "ans" (the answer; None otherwise), or both.
         name: the primitive's, if not the function's.
+        strong: jvps and vjps that keep exact zeros zero whatever they are multiplied with.
 
     Returns:
         The operation.
     """
     name = name or function.__name__
 
-    def push_one(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
-        return jvps[n](t, answer, *operands, *static, **options)
+    def parts(of_arguments: Sequence[Directional]) -> Directional:
+        def part(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+            return of_arguments[n](t, answer, *operands, *static, **options)
 
-    def pull_one(n: int, ct: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
-        return vjps[n](ct, answer, *operands, *static, **options)
+        return part
 
-    rule = _rule(name, push_one, pull_one)
+    rule = _rule(name, parts(jvps), parts(vjps))
+    if strong is not None:
+        rule.strong = _rule(name, parts(strong[0]), parts(strong[1]))
     kept = keeps.split()
     operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept)
     declare(name, "general")

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, InputTypeError
+from funcgrad.errors import ConcretizationError, InputTypeError, NoRuleError
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer
 
@@ -22,24 +22,46 @@ def raw(value: Any) -> Any:
     return value._primal if type(value) is Tracer else value
 
 
-def constant(value: Any, scope: Scope) -> Any:
-    """A constant operand as NumPy will take it, protected from changes while a record keeps it.
+def plain_constant(value: Any) -> Any:
+    """A constant operand as NumPy will take it.
 
     Raises:
         InputTypeError: it is no number and no array of numbers.
+        NoRuleError: it is complex.
     """
     if type(value) is np.ndarray and value.dtype.kind == "f":
-        protect(value, scope)
         return value
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
-    elif isinstance(value, (bool, int, float, complex)):
+    elif isinstance(value, (bool, int, float)):
         return value
-    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
+    if isinstance(value, complex) or getattr(value, "dtype", _FLOAT).kind == "c":
+        raise NoRuleError("a tracer meets a complex constant: complex numbers cannot be differentiated yet, real and imaginary parts can")
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biuf":
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
-    if isinstance(value, np.ma.MaskedArray):
-        raise InputTypeError("a tracer meets a masked array, whose mask would be lost: use np.where(mask, ..., array.filled(0.0))")
+    return plain_array(value) if isinstance(value, np.ndarray) else value
+
+
+_FLOAT = np.dtype(float)
+
+
+def plain_array(array: np.ndarray) -> np.ndarray:
+    """An array without the ways of its subclass.
+
+    Raises:
+        InputTypeError: it is masked, or a np.matrix, whose product is another one.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputTypeError("a masked array meets a tracer, and its mask would be lost: use np.where(mask, ..., array.filled(0.0))")
+    if isinstance(array, np.matrix):
+        raise InputTypeError("a np.matrix meets a tracer, and means another product by *: use np.asarray(matrix), and @ for the product")
+    return np.asarray(array)
+
+
+def constant(value: Any, scope: Scope) -> Any:
+    """A constant operand that a record keeps, protected from changes meanwhile. Raises as `plain_constant`."""
+    value = plain_constant(value)
     if type(value) is np.ndarray:
         protect(value, scope)
     return value
@@ -105,5 +127,5 @@ def refuse_out(name: str, out: Any) -> None:
     Raises:
         ConcretizationError: an `out` array was given.
     """
-    if out is not None and out != (None,):
+    if out is not None:
         raise ConcretizationError(f"{name}(..., out=array) would write a tracer into an array: use the value that {name} returns")

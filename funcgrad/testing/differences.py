@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.transforms.arguments import Argnums, checked_argnums, leaf, looks_like, named, positions
+from funcgrad.transforms.arguments import Argnums, checked_argnums, looks_like, named, positions
 
 EPS = 1e-3
 """The step of differences. With a second step of half the length the error is about 1e-12 where a function varies over lengths of 1."""
@@ -25,10 +25,22 @@ def wide(value: Any) -> Any:
 
 
 def leaves_of(name: str, args: Sequence[Any], places: Sequence[int]) -> tuple[list[Any], tree.TreeDef]:
-    """The leaves of all arguments, checked as a transform checks them, and the structure of the tuple of arguments."""
-    found = []
+    """The leaves of all arguments, Python ints as floats, and the structure of the tuple of arguments.
+
+    Raises:
+        InputTypeError: a leaf is no real floating-point number or array; says at which argument and tree path.
+    """
+    found: list[Any] = []
     for place, arg in zip(places, args, strict=True):
-        found += [leaf(value, name, place, arg) for value in tree.leaves(arg)]
+        for path, value in tree.flatten_with_path(arg)[0]:
+            if type(value) in (float, int):
+                found.append(float(value))
+            elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
+                found.append(value)
+            else:
+                got = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.60} ({type(value).__name__})"
+                where = f"argument {place}" + (f" at {path}" if path else "")
+                raise InputTypeError(f"{name}: {where} is {got}, wanted a real floating-point number or array of them")
     return found, tree.structure(tuple(args))
 
 
@@ -89,9 +101,9 @@ def numerical_grad(
         f: function of numbers, arrays and trees of them, of any origin; its output is one real number.
         argnums: which positional arguments, as for `grad`.
         method: "differences": central ones of two step lengths, four calls of f for each number, good to about 1e-11 relative where f is
-            smooth. "complex": the imaginary part of f(x + 1e-20 i), one call for each number, exact to rounding, for analytic f written in
-            functions that take complex numbers.
-        eps: the step; if None 1e-3 for differences and 1e-20 for the complex step. float16 and float32 arguments are widened to float64 first.
+            smooth (float16 and float32 arguments are widened to float64). "complex": the imaginary part of f(x + 1e-20 i), one call for
+            each number, exact to rounding, for analytic f written in functions that take complex numbers.
+        eps: the step; if None 1e-3 for differences and 1e-20 for the complex step.
 
     Returns:
         A function with f's arguments; its result has the form of that of `grad(f, argnums)`.

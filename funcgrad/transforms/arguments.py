@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.replay import quietly
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
@@ -38,6 +39,16 @@ def looks_like(f: Callable[..., Any], doc: str) -> Callable[[_F], _F]:
         return wrapper
 
     return decorate
+
+
+def checked_function(f: Any, transform: str) -> None:
+    """A transform takes a function.
+
+    Raises:
+        InputTypeError: it got something else, as a rule the function's value.
+    """
+    if not callable(f):
+        raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}: write {transform}(f), not {transform}(f(x))")
 
 
 def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
@@ -87,7 +98,7 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
         return float(value)
     if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind == "f":
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, np.ma.MaskedArray | np.matrix):
+    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
     name = scope.name
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
@@ -138,12 +149,12 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
             dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
             result.append(value if value.dtype == dtype else value.astype(dtype))
         elif type(primal) is not np.ndarray:
-            result.append(float(value) if type(primal) is float else primal.dtype.type(value))
+            result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
         else:
             if type(value) is not np.ndarray:
                 value = np.asarray(value)
             if value.dtype is not primal.dtype and value.dtype != primal.dtype:
-                value = (value.real if value.dtype.kind == "c" else value).astype(primal.dtype)
+                value = quietly(value.astype, primal.dtype)
             elif value.base is not None or id(value) in seen:
                 value = value.copy()
             seen.add(id(value))
@@ -170,8 +181,12 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
     for (path, one), primal in zip(pairs, primals, strict=True):
         primal = raw(primal)
         place = f"the {what}" + (f" at {path}" if path else "")
-        if isinstance(one, bool) or not isinstance(one, Tracer | np.ndarray | np.generic | float | int):
+        if isinstance(one, (bool, np.ma.MaskedArray, np.matrix)) or not isinstance(one, (Tracer, np.ndarray, np.generic, float, int)):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
+        if type(one) is Tracer:
+            len(one._scope.records)  # raises for a stale one
+        elif isinstance(one, np.ndarray):
+            one = np.asarray(one)
         wanted = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
         if shape_of(one) != shape_of(primal):
             raise InputValueError(f"{name}: {place} must have shape {shape_of(primal)}, got {shape_of(one)}")

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.transforms.arguments import Argnums, checked_argnums, looks_like, named, positions, zeros
+from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, positions, zeros
 from funcgrad.transforms.forward import linearize
 from funcgrad.transforms.reverse import grad, vjp
 
@@ -56,8 +56,7 @@ def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
 def _jacobian(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str
 ) -> Callable[..., Any]:
-    if not callable(f):
-        raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}")
+    checked_function(f, transform)
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
     is_single = not isinstance(argnums, (tuple, list, range))
@@ -161,6 +160,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fals
         [[10.  6.]
          [ 6.  0.]]
     """
+    checked_function(f, "hessian")
     inner = jacrev(f, argnums, has_aux=has_aux, holomorphic=holomorphic)
     return looks_like(f, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic))
 
@@ -185,6 +185,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         >>> print(hvp(lambda x: np.sum(x**3))(np.array([1.0, 2.0]), np.array([1.0, 10.0])))
         [  6. 120.]
     """
+    checked_function(f, "hvp")
     gradient = grad(f, argnums)
     is_single = not isinstance(argnums, (tuple, list, range))
     name = f"hvp of {named(f)}"
@@ -221,6 +222,9 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
         >>> print(elementwise_grad(np.square)(np.array([1.0, 2.0, 5.0])))
         [ 2.  4. 10.]
     """
+    checked_function(f, "elementwise_grad")
+    if isinstance(argnums, (tuple, list, range)):
+        raise InputTypeError(f"elementwise_grad differentiates one argument: argnums must be an integer, got {argnums!r}")
     name = f"elementwise_grad of {named(f)}"
 
     @looks_like(f, "Elementwise derivative")

@@ -10,7 +10,7 @@ from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.replay import end_forward, new_leaf, open_forward, outward
 from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import fitting, leaf, looks_like, named, settled
+from funcgrad.transforms.arguments import checked_function, fitting, leaf, looks_like, named, settled
 from funcgrad.transforms.recording import Kept, output_leaves, with_aux
 
 
@@ -40,8 +40,7 @@ def jvp(
         >>> jvp(np.multiply)((2.0, 5.0), (1.0, 0.0))
         (10.0, 5.0)
     """
-    if not callable(f):
-        raise InputTypeError(f"jvp takes a function, got {type(f).__name__}")
+    checked_function(f, "jvp")
     if primals is not None and tangents is not None:
         return _pushed(f, primals, tangents, has_aux)
     if primals is not None or tangents is not None:
@@ -110,6 +109,7 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
         >>> value, f_jvp(1.0, 0.0), f_jvp(0.0, 1.0)
         (10.0, 5.0, 2.0)
     """
+    checked_function(f, "linearize")
     name = f"linearize of {named(f)}"
     kept = Kept(name, f, primals, has_aux)
 

@@ -12,7 +12,7 @@ from funcgrad import tree
 from funcgrad.show.table import operation_text, table
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import looks_like, named, ones, settled
+from funcgrad.transforms.arguments import checked_function, looks_like, named, ones, settled
 from funcgrad.transforms.recording import Kept
 from funcgrad.transforms.stop import stop_gradient
 
@@ -88,6 +88,7 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
         n3    +          n2 x        -4        -8
         n4    **2        n3          16         1
     """
+    checked_function(f, "make_tape")
 
     @looks_like(f, "Tape")
     def tape_of(*args: Any, **kwargs: Any) -> Tape:

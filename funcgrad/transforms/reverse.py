@@ -14,7 +14,7 @@ from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import Argnums, checked_argnums, fitting, looks_like, named, ones, positions, settled
+from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, fitting, looks_like, named, ones, positions, settled
 from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
 
 P = ParamSpec("P")
@@ -105,8 +105,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, ho
 def _gradient_of(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str, pick: Callable[[Any, Any], Any]
 ) -> Callable[..., Any]:
-    if not callable(f):
-        raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}: write {transform}(f)(x), not {transform}(f(x))")
+    checked_function(f, transform)
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
     numbers = checked_argnums(argnums)
@@ -165,6 +164,7 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         >>> pullback(np.array([1.0, 10.0]))
         (array([ 3., 30.]), 21.0)
     """
+    checked_function(f, "vjp")
     kept = Kept(f"vjp of {named(f)}", f, primals, has_aux)
 
     def pullback(ct: Any) -> tuple[Any, ...]:
