@@ -46,8 +46,8 @@ def operation_of(function: Any) -> Operation:
     if type(function) is tuple:
         function, method = function
         suffix = f".{method}"
-    module, name = getattr(function, "__module__", None) or "numpy", getattr(function, "__name__", repr(function))
+    module, name = getattr(function, "__module__", None), getattr(function, "__name__", repr(function))
     raise NoRuleError(
-        f"{module}.{name}{suffix} has no derivative rule yet: compose it from operations that have one, "
+        f"{module + '.' if module else 'the ufunc '}{name}{suffix} has no derivative rule yet: compose it from operations that have one, "
         "or use funcgrad.stop_gradient(x) where its result is to count as a constant"
     )

@@ -61,6 +61,24 @@ class Rule:
         self.constant: tuple[str, Callable[[Record], Any]] | None = None
 
 
+class LazyRule(Rule):
+    """A rule that is made when a record is first replayed: most of the many variants of the primitives never are in a program."""
+
+    __slots__ = ("_make",)
+
+    def __init__(self, name: str, make: Callable[[], Rule]) -> None:
+        self.name = name
+        self._make = make
+        self.constant = None
+
+    def __getattr__(self, attribute: str) -> Any:  # asked only while the slot is empty
+        if attribute not in ("push", "pull", "lift", "strong"):
+            raise AttributeError(attribute)
+        made = self._make()
+        self.push, self.pull, self.lift, self.strong = made.push, made.pull, made.lift, made.strong
+        return getattr(self, attribute)
+
+
 class Sparse(dict[int, Any]):
     """Cotangents by position where a slice is a small part of a long tape."""
 
@@ -161,9 +179,14 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
     if root is scope:
         scope.root = None
     if not root.keepers:
+        for tangent in root.orphans:
+            tangent.drop()
         root.orphans.clear()
         if root.holds:
             root.holds.release()
+        if root.forwards and root is not scope:  # nothing is replayed any more: what was kept for it goes
+            records = root.records
+            records[scope.start :] = [None] * (len(records) - scope.start)
 
 
 def end_forward(scope: Scope) -> None:

@@ -45,11 +45,12 @@ class Scope:
     keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not change meanwhile (`holds`).
     """
 
-    __slots__ = ("depth", "forwards", "holds", "keepers", "label", "make", "orphans", "parent", "records", "root", "tangents")
+    __slots__ = ("depth", "forwards", "holds", "keepers", "label", "make", "orphans", "parent", "records", "root", "start", "tangents")
 
     records: Any  # list[Record], or Label once the scope is closed
     root: Any  # Scope; None once the outermost has ended, lest it refer to itself
     forwards: tuple[Scope, ...]
+    start: int
     tangents: dict[int, Any]
     orphans: list[Tangent]
     holds: Holds
@@ -57,6 +58,7 @@ class Scope:
     def __init__(self, label: Label, parent: Scope | None, make: Callable[..., Any]) -> None:
         self.label = label
         self.parent = parent
+        self.start = 0
         if parent is None:
             self.root = self
             self.make = make
@@ -70,6 +72,7 @@ class Scope:
             self.make = parent.make
             self.forwards = parent.forwards
             self.records = parent.records
+            self.start = len(parent.records)
             self.depth = parent.depth + 1
 
     @property
@@ -125,7 +128,12 @@ class Tangent:
     def __del__(self) -> None:
         if self.root.keepers:  # a record that is kept may ask for it when it is replayed
             self.root.orphans.append(self)
-        elif self.tangents.get(self.index) is self.tangent:
+        else:
+            self.drop()
+
+    def drop(self) -> None:
+        """Take the tangent out of its scope's, unless the position has another one by now."""
+        if self.tangents.get(self.index) is self.tangent:
             del self.tangents[self.index]
 
 

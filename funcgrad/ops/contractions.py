@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import string
 from typing import Any
 
 import numpy as np
@@ -109,13 +108,16 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 # ------------------------------------------------------------------------------------------------ einsum
 
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
+
+
 def _letters(operands: tuple[Any, ...]) -> tuple[str, list[Any]]:
     """The form einsum(x, [0, 1], y, [1, 2], [0, 2]) as a string of subscripts and the operands."""
     arrays, lists = list(operands[0:-1:2]), list(operands[1::2])
-    terms = ["".join("..." if label is Ellipsis else string.ascii_letters[label] for label in labels) for labels in lists]
+    terms = ["".join("..." if label is Ellipsis else _LETTERS[label] for label in labels) for labels in lists]
     joined = ",".join(terms)
     if len(operands) % 2:
-        joined += "->" + "".join("..." if label is Ellipsis else string.ascii_letters[label] for label in operands[-1])
+        joined += "->" + "".join("..." if label is Ellipsis else _LETTERS[label] for label in operands[-1])
     return joined, arrays
 
 
@@ -125,7 +127,7 @@ def _explicit(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str]
     terms = left.split(",")
     if len(terms) != len(shapes):
         raise InputValueError(f"einsum: the subscripts {subscripts!r} name {len(terms)} operands, but {len(shapes)} were given")
-    spare = [letter for letter in string.ascii_letters if letter not in subscripts]
+    spare = [letter for letter in _LETTERS if letter not in subscripts]
     hidden = [len(shape) - len(term) + 3 if "..." in term else 0 for term, shape in zip(terms, shapes, strict=True)]
     widest = "".join(spare[: max(hidden)])
     if not arrow:

@@ -75,7 +75,7 @@ def _python_power(x: float, y: float) -> float:
 
 
 power = binary(np.power, _power_x, _power_y, scalar=_python_power)
-power_operator = power.with_function(operator.pow)
+power_operator = power.variant(operator.pow)
 float_power = binary(np.float_power, _power_x, _power_y, scalar=_python_power)
 floor_divide = nondifferentiable(np.floor_divide)
 remainder = binary(np.remainder, None, lambda t, x, y: -t * floor_divide(x, y))

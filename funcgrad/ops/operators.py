@@ -14,24 +14,30 @@ from funcgrad.rules import linear
 from funcgrad.rules.values import raw
 from funcgrad.tracer import Tracer
 
+_OPERATORS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "add": (elementwise.add, operator.add),
+    "sub": (elementwise.subtract, operator.sub),
+    "mul": (elementwise.multiply, operator.mul),
+    "truediv": (elementwise.divide, operator.truediv),
+    "pow": (elementwise.power_operator, operator.pow),
+    "mod": (elementwise.remainder, operator.mod),
+}
+for _name, (_operation, _function) in _OPERATORS.items():
+    setattr(Tracer, f"__{_name}__", _operation)
+    setattr(Tracer, f"__r{_name}__", _operation.variant(_function, "v, u"))
+
 
 def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
     return lambda x, y: operation(y, x)
 
 
 for _name, _operation in {
-    "add": elementwise.add,
-    "sub": elementwise.subtract,
-    "mul": elementwise.multiply,
-    "truediv": elementwise.divide,
-    "pow": elementwise.power_operator,
     "floordiv": elementwise.floor_divide,
-    "mod": elementwise.remainder,
     "divmod": elementwise.divmod_,
     "matmul": contractions.matmul,
 }.items():
     setattr(Tracer, f"__{_name}__", _operation)
-    setattr(Tracer, f"__r{_name}__", getattr(_operation, "reflected", None) or _reflected(_operation))
+    setattr(Tracer, f"__r{_name}__", _reflected(_operation))
 
 
 def _comparison(function: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -45,6 +51,13 @@ for _name in ("eq", "ne", "lt", "le", "gt", "ge"):
 def _cast(x: Any, dtype: Any) -> Any:
     return np.asarray(x).astype(dtype)[()]
 
+
+def _in_kind(x: Any, kind: type, dtype: Any) -> Any:
+    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
+
+
+in_kind = linear(_in_kind, lambda ct, shape, kind, dtype: ct, name="in_kind")
+"""A number as a Python float, a NumPy scalar or an array without axes: whichever the value is that it belongs to."""
 
 _astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
 

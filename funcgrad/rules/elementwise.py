@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.primitive import declare, register
-from funcgrad.replay import Rule
+from funcgrad.replay import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
 from funcgrad.tape import Record, Scope
@@ -171,10 +171,15 @@ def _variant(
             text |= {"push": f"stretch({push}, shape)", "pull": f"unbroadcast({pull}, own)"}
     if stretched:
         text |= {key: f"({text[key]}, {shapes})" for key in ("residual", "lifted")}
-    build = builder((BOTH if both else ONE).format(**text))
-    rule = Rule(name, *build(dx, dy, push_dx, push_dy))
-    if keeps:
-        rule.strong = Rule(name, *build(*(partial and strengthen(partial) for partial in (dx, dy, push_dx, push_dy))))
+
+    def make() -> Rule:
+        build = builder((BOTH if both else ONE).format(**text))
+        made = Rule(name, *build(dx, dy, push_dx, push_dy))
+        if keeps:
+            made.strong = Rule(name, *build(*(partial and strengthen(partial) for partial in (dx, dy, push_dx, push_dy))))
+        return made
+
+    rule = LazyRule(name, make)
     constant = "y" if dy is False else "x" if dx is False else ""
     if constant in keeps and not stretched:
         place = keeps.index(constant)
@@ -196,7 +201,8 @@ def binary(
         scalar: without `call`, what to use where both operands are Python numbers.
 
     Returns:
-        The operation on tracers, arrays and Python numbers.
+        The operation on tracers, arrays and Python numbers. Its `variant(function, arguments)` is the same primitive where another function
+        gives the value (x ** y for np.power(x, y)), or with the arguments "v, u" reflected, for Python's __radd__ and its like.
     """
     are_numbers = "type(x) is float and (type(y) is float or type(y) is int) or type(y) is float and type(x) is int"
     default = f"scalar(x, y) if {are_numbers} else function(x, y)"
@@ -261,14 +267,10 @@ def _two_operands(
     ]
     rules += [None] * (6 - len(rules))
 
-    def build(function: Any) -> Any:
-        operation, operation_reflected = (
-            builder(OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
-            for arguments in ("u, v", "v, u")
-        )
+    def build(function: Any, arguments: str = "u, v") -> Any:
+        operation = builder(OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
         operation.__name__ = operation.__qualname__ = name
-        operation.reflected = operation_reflected  # y, x -> the same: for Python's __radd__ and its like
-        operation.with_function = build  # the same primitive where another function gives the value: x ** y for np.power(x, y)
+        operation.variant = build
         return operation
 
     return build(function)

@@ -121,8 +121,11 @@ def elementwise(function: Any, *partials: Directional | None) -> Operation:
     inner = _operation(name, function, rule, len(partials), lambda n, traced: True, False)
 
     def operation(*operands: Any) -> Any:
-        plain = (raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True))
-        return inner(*plain)
+        plain = [raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True)]
+        answer = inner(*plain)
+        if type(answer) is np.float64 and all(type(raw(operand)) in (float, int) for operand in operands):
+            return float(answer)
+        return answer
 
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise")

@@ -206,7 +206,13 @@ def _derivative(check: _Check, f: Callable[..., Any], args: tuple[Any, ...], mod
 
 def _cast(directions: Any, values: Any) -> Any:
     """Directions in the dtypes of these values: differences are taken in wider ones than the directions were drawn for."""
-    return tree.map(lambda one, value: one if type(one) is float else one.astype(value.dtype), directions, values)
+
+    def cast(direction: Any, value: Any) -> Any:
+        if type(value) is float:
+            return float(direction)
+        return direction if type(direction) is float else direction.astype(value.dtype)
+
+    return tree.map(cast, directions, values)
 
 
 def check_grads(

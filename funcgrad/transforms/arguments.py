@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.ops.operators import in_kind
 from funcgrad.replay import quietly
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Scope
@@ -111,7 +112,7 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
         got = f"{value!r:.60} ({kind.__name__})"
     raise InputTypeError(
         f"{name}: {place} is {got}, but only real floating-point numbers and arrays can be differentiated: "
-        "convert it (x.astype(float)), or leave it out of argnums"
+        + ("use array.filled(...)" if isinstance(value, np.ma.MaskedArray) else "use np.asarray(x, float), or leave it out of argnums")
     )
 
 
@@ -146,8 +147,10 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
         if value is None:
             result.append(zeros(primal))
         elif type(value) is Tracer:
-            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
-            result.append(value if value.dtype == dtype else value.astype(dtype))
+            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else _FLOAT64
+            if type(value._primal) is not type(primal) or value.dtype != dtype:
+                value = in_kind(value, type(primal), dtype)
+            result.append(value)
         elif type(primal) is not np.ndarray:
             result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
         else:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, positions, zeros
 from funcgrad.transforms.forward import linearize
@@ -215,7 +215,7 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
-        InputValueError: the output is not of the argument's shape.
+        TreeError, InputValueError: the output is not of the argument's structure or shape.
 
     Example:
         >>> import numpy as np
@@ -231,6 +231,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
     def derivative(*args: Any, **kwargs: Any) -> Any:
         partial, (chosen,) = _of_arguments(name, f, argnums, args, kwargs)
         value, pullback = vjp(partial, chosen)
+        if tree.structure(value) != tree.structure(chosen):
+            raise TreeError(f"{name}: the output must have the argument's structure, {tree.structure(chosen)}, got {tree.structure(value)}")
         for (path, out), inside in zip(tree.flatten_with_path(value)[0], tree.leaves(chosen), strict=True):
             if shape_of(out) != shape_of(inside):
                 where = f" at {path}" if path else ""

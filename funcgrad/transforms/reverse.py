@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
-from typing_extensions import ParamSpec
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
