@@ -175,7 +175,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
         kept.holds = root.holds
         root.holds = Holds()
     else:
-        kept.holds.take_over(root.holds)
+        kept.holds.take_over(root.holds, (record[-1] for record in kept.records))
     if root is scope:
         scope.root = None
     if not root.keepers:
@@ -189,12 +189,21 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
             records[scope.start :] = [None] * (len(records) - scope.start)
 
 
-def end_forward(scope: Scope) -> None:
-    """The function of a forward scope has ended, and its tangents were read off."""
+def end_forward(scope: Scope) -> Scope | None:
+    """The function of a forward scope has ended, and its tangents were read off.
+
+    Returns:
+        The scope that the results belong to: None if they are plain values.
+    """
+    records, parent = scope.records, scope.parent
     close_scope(scope)
     scope.tangents = {}
-    if scope.root is scope:
+    if parent is None:
         scope.root = None
+    elif scope.root.keepers and not depends_on_outer(records, scope.start):
+        del records[scope.start :]
+        return None
+    return parent
 
 
 def new_leaf(scope: Scope, value: Any) -> Tracer:
@@ -264,6 +273,17 @@ def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None, ca
 # ------------------------------------------------------------------------------------------------ slices
 
 
+def depends_on_outer(records: list[Any], start: int) -> bool:
+    """Whether a slice that begins at `start` uses anything before it. What does not may run on plain values, and be cut."""
+    for record in records[start:]:
+        if record is None:  # dropped by a forward scope: nobody knows
+            return True
+        for parent in record[1:-1]:
+            if parent < start:
+                return True
+    return False
+
+
 class Slice:
     """The records of one transform, from its first leaf on, ready to be replayed.
 
@@ -283,12 +303,8 @@ class Slice:
         self.start = start
         self.first = start + leaves
         self.stop = len(records) - 1
-        self.scope = scope if scope is not None and self._depends_on_outer() else None
+        self.scope = scope if scope is not None and depends_on_outer(records, start) else None
         self.holds = Holds()
-
-    def _depends_on_outer(self) -> bool:
-        start = self.start
-        return any(parent < start for record in self.records[start:] for parent in record[1:-1])
 
     def cut(self) -> None:
         """Give the positions free again where nothing around the slice depends on them."""
@@ -304,9 +320,11 @@ class Slice:
             del whole[self.start :]
 
     def _recording(self) -> Scope | None:
-        """The scope to lift residuals to; once it has ended they are plain values."""
+        """The scope to lift residuals to: the innermost around the slice that is open still. Once all have ended they are plain values."""
         scope = self.scope
-        return scope if scope is not None and type(scope.records) is list else None
+        while scope is not None and type(scope.records) is not list:
+            scope = scope.parent
+        return scope
 
     def backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool = False) -> list[Any]:
         """The cotangents of the leaves (None: zero), given those of some positions.

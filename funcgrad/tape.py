@@ -159,10 +159,14 @@ class Holds(dict[int, np.ndarray]):
                         self[key] = array
             array = array.base
 
-    def take_over(self, other: Holds) -> None:
-        """Hold whatever another holds."""
-        for array in other.values():
-            self.add(array)
+    def take_over(self, other: Holds, values: Any) -> None:
+        """Hold those arrays among some values (and what these contain) that another holds."""
+        for value in values:
+            if isinstance(value, np.ndarray):
+                if id(value) in other:
+                    self.add(value)
+            elif isinstance(value, (tuple, list)):
+                self.take_over(other, value)
 
     def release(self) -> None:
         """Let go: what nobody else holds becomes writeable again."""

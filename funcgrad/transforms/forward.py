@@ -8,6 +8,7 @@ from typing import Any
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.replay import end_forward, new_leaf, open_forward, outward
+from funcgrad.rules.values import raw
 from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_function, fitting, leaf, looks_like, named, settled
@@ -62,7 +63,6 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
     if len(primals) != len(tangents):
         raise TreeError(f"{name}: {len(primals)} primals go with as many tangents, got {len(tangents)}")
     scope = open_forward(Label(name))
-    parent = scope.parent
     given = []
     try:
         args = []
@@ -79,7 +79,9 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         found, out_tree = output_leaves(name, output)
         pushed = [scope.tangents.get(one._index) if type(one) is Tracer and one._scope is scope else None for one in found]
     finally:
-        end_forward(scope)
+        parent = end_forward(scope)
+    if parent is None:
+        pushed = [raw(one) for one in pushed]
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
     tangent = tree.unflatten(out_tree, settled(pushed, found, given))
     if has_aux:
