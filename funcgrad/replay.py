@@ -17,66 +17,19 @@ derivatives apart: positions and leaves do.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.errors import StaleTracerError
-from funcgrad.tape import Holds, Label, Record, Scope, Tangent, close_scope, open_scope, protect, thread
+from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
+from funcgrad.silence import quietly
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, close_scope, open_scope, protect
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
 """Where a leaf is at least this large, residuals are given free while the walk goes on."""
-
-
-class Rule:
-    """How the records of one operation are replayed.
-
-    Attributes:
-        name: the primitive's.
-        push: (record, tangents by position) -> tangent of the record; at least one parent has a tangent.
-        pull: (cotangent, record, cotangents by position): adds to the cotangents of the record's parents.
-        lift: (record, position, scope) -> the record with tracers of that scope for residuals, so that the replay itself is recorded.
-        strong: the same rule with exact zeros kept zero whatever they are multiplied with; None where no product is formed.
-        constant: for people to read, where a record keeps a constant operand: which one it is ("x" or "y"), and record -> its value.
-    """
-
-    __slots__ = ("constant", "lift", "name", "pull", "push", "strong")
-
-    def __init__(
-        self,
-        name: str,
-        push: Callable[[Record, Any], Any],
-        pull: Callable[[Any, Record, Any], None],
-        lift: Callable[[Record, int, Scope], Record],
-        strong: Rule | None = None,
-    ) -> None:
-        self.name = name
-        self.push = push
-        self.pull = pull
-        self.lift = lift
-        self.strong = strong
-        self.constant: tuple[str, Callable[[Record], Any]] | None = None
-
-
-class LazyRule(Rule):
-    """A rule that is made when a record is first replayed: most of the many variants of the primitives never are in a program."""
-
-    __slots__ = ("_make",)
-
-    def __init__(self, name: str, make: Callable[[], Rule]) -> None:
-        self.name = name
-        self._make = make
-        self.constant = None
-
-    def __getattr__(self, attribute: str) -> Any:  # asked only while the slot is empty
-        if attribute not in ("push", "pull", "lift", "strong"):
-            raise AttributeError(attribute)
-        made = self._make()
-        self.push, self.pull, self.lift, self.strong = made.push, made.pull, made.lift, made.strong
-        return getattr(self, attribute)
 
 
 class Sparse(dict[int, Any]):
@@ -84,25 +37,6 @@ class Sparse(dict[int, Any]):
 
     def __missing__(self, key: int) -> None:
         return None
-
-
-def accumulate(cotangents: Any, index: int, cotangent: Any) -> None:
-    """Add to the cotangent of a position. Never in place: the one held may be shared."""
-    held = cotangents[index]
-    cotangents[index] = cotangent if held is None else held + cotangent
-
-
-def _push_leaf(record: Record, tangents: Any) -> Any:
-    return tangents.get(record[1])
-
-
-def _pull_leaf(cotangent: Any, record: Record, cotangents: Any) -> None:
-    if len(record) == 3:  # the leaf of an inner transform: its parent is a value of an outer one
-        accumulate(cotangents, record[1], cotangent)
-
-
-LEAF = Rule("leaf", _push_leaf, _pull_leaf, lambda record, index, scope: record)
-_CONSTANT_LEAF = (LEAF, None)
 
 
 def has_nan(value: Any) -> bool:
@@ -116,35 +50,6 @@ def has_nan(value: Any) -> bool:
         square = flat.dot(flat)  # no pass but this one, no temporary
         return bool(square != square)
     return bool(np.isnan(value).any())
-
-
-# ------------------------------------------------------------------------------------------------ silence
-
-if int(np.__version__.partition(".")[0]) >= 2:
-
-    def quietly(function: Callable[..., Any], *args: Any) -> Any:
-        """Call without floating-point warnings: those of a replay say nothing about the user's function.
-
-        In a context of its own, which costs a seventh of `np.errstate`.
-        """
-        contexts = thread.quiet
-        context = contexts.pop() if contexts else _quiet_context()
-        try:
-            return context.run(function, *args)
-        finally:
-            contexts.append(context)
-
-    def _quiet_context() -> contextvars.Context:
-        context = contextvars.copy_context()
-        context.run(np.seterr, all="ignore")
-        return context
-
-else:  # NumPy 1 keeps the state by thread
-
-    def quietly(function: Callable[..., Any], *args: Any) -> Any:
-        """Call without floating-point warnings: those of a replay say nothing about the user's function."""
-        with np.errstate(all="ignore"):
-            return function(*args)
 
 
 # ------------------------------------------------------------------------------------------------ scopes
@@ -220,7 +125,7 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
     else:
         if type(value) is np.ndarray:
             protect(value, scope)
-        records.append(_CONSTANT_LEAF)
+        records.append(CONSTANT_LEAF)
     tracer: Tracer = scope.make(value, scope, index)
     return tracer
 

@@ -12,7 +12,7 @@ from funcgrad.ops.elementwise import exp
 from funcgrad.ops.elementwise import sigmoid as sigmoid
 from funcgrad.ops.reductions import logsumexp
 from funcgrad.primitive import declare
-from funcgrad.replay import Rule, accumulate
+from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import unary
 from funcgrad.rules.values import keep_zeros, raw
 from funcgrad.tape import Record, Scope, protect

@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad.errors import NoRuleError
 from funcgrad.primitive import declare, register
-from funcgrad.replay import Rule, accumulate
+from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
 from funcgrad.rules.values import constant, raw, refuse_out, shape_of, unbroadcast
 from funcgrad.tape import Record, innermost

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.primitive import declare, register
-from funcgrad.replay import LazyRule, Rule
+from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
 from funcgrad.tape import Record, Scope

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.primitive import declare, register
-from funcgrad.replay import Rule, accumulate
+from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import NUMBERS, constant, keep_zeros_in_sums, placeholder, raw, shape_of, stretch, unbroadcast
 from funcgrad.tape import Record, Scope, innermost, protect

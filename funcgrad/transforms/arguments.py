@@ -14,8 +14,8 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
 from funcgrad.ops.operators import in_kind
-from funcgrad.replay import quietly
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.silence import quietly
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
