@@ -22,10 +22,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import StaleTracerError
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
-from funcgrad.tape import Holds, Label, Record, Scope, Tangent, close_scope, open_scope, protect
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope, protect
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -83,6 +82,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
         kept.holds.take_over(root.holds, (record[-1] for record in kept.records))
     if root is scope:
         scope.root = None
+        root.keepers = 0  # slices that are kept replay plain values from here on
     if not root.keepers:
         for tangent in root.orphans:
             tangent.drop()
@@ -105,6 +105,8 @@ def end_forward(scope: Scope) -> Scope | None:
     scope.tangents = {}
     if parent is None:
         scope.root = None
+        scope.keepers = 0
+        scope.orphans.clear()
     elif scope.root.keepers and not depends_on_outer(records, scope.start):
         del records[scope.start :]
         return None
@@ -116,10 +118,7 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
     records = scope.records
     index = len(records)
     if type(value) is Tracer:
-        outer = value._scope
-        if outer.records is not records:
-            len(outer.records)  # raises where it is closed
-            raise StaleTracerError(f"a tracer of {outer.name}, which runs on another thread, was given to {scope.name}")
+        check_open(value._scope, scope, scope.name)
         records.append((LEAF, value._index, None))
         value = value._primal
     else:
@@ -135,7 +134,7 @@ def outward(value: Any, scope: Scope, parent: Scope | None) -> Any:
     if type(value) is not Tracer:
         return value
     if value._scope is not scope:
-        len(value._scope.records)  # a tracer of an outer scope, or a stale one, which raises
+        check_open(value._scope, scope.parent, scope.name)
         return value
     if parent is None:
         return value._primal

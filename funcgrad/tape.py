@@ -104,6 +104,17 @@ def close_scope(scope: Scope) -> None:
     scope.records = scope.label
 
 
+def check_open(scope: Scope, around: Scope | None, user: str) -> None:
+    """A tracer's scope must be open, and on the tape of the scope around whatever it is given to.
+
+    Raises:
+        StaleTracerError: it is closed, or belongs to another thread.
+    """
+    len(scope.records)  # raises where it is closed
+    if around is None or around.records is not scope.records:
+        raise StaleTracerError(f"a tracer of {scope.name}, which runs on another thread, was given to {user}")
+
+
 def innermost(first: Scope, second: Scope) -> Scope:
     """The scope that a result of tracers of both belongs to."""
     if first.records is not second.records:
@@ -207,5 +218,7 @@ def _made_writeable(view: np.ndarray) -> bool:
 def protect(array: Any, scope: Scope) -> None:
     """Hold an array that a record keeps until the replay: changing it in place then raises instead of giving a wrong gradient."""
     root = scope.root
-    if root.keepers:
+    if root is None:
+        len(scope.records)  # closed: raises
+    elif root.keepers:
         root.holds.add(array)

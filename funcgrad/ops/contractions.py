@@ -47,6 +47,7 @@ def matmul(x1: Any, x2: Any, /) -> Any:
     """np.matmul and the operator @."""
     return _matmul_2d(x1, x2) if getattr(x1, "ndim", 0) == 2 and getattr(x2, "ndim", 0) == 2 else _matmul_stacked(x1, x2)
 
+
 # ------------------------------------------------------------------------------------------------ dot
 
 
@@ -154,9 +155,7 @@ def _einsum_transpose(n: int, ct: Any, *operands: Any, subscripts: str, optimize
     part = np.broadcast_to(part, tuple(sizes.values()))
     if len(sizes) == len(terms[n]):
         return part
-    along = {
-        letter: np.arange(size).reshape(tuple(-1 if other == letter else 1 for other in sizes)) for letter, size in sizes.items()
-    }
+    along = {letter: np.arange(size).reshape(tuple(-1 if other == letter else 1 for other in sizes)) for letter, size in sizes.items()}
     return scatter(part, shape_of(operands[n]), tuple(along[letter] for letter in terms[n]))
 
 

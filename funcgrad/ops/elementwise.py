@@ -26,9 +26,7 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
     return _where(condition, x, y)
 
 
-_where = elementwise(
-    np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t)
-)
+_where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t))
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:

@@ -111,9 +111,7 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         if labels.dtype.kind not in "iu":
             raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
         if labels.size and not (_min_reduce(labels, None) >= 0 and _max_reduce(labels, None) < shape[-1]):
-            raise InputValueError(
-                f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {labels.min()} to {labels.max()}"
-            )
+            raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {labels.min()} to {labels.max()}")
     elif labels.shape != shape or not shape:
         raise InputValueError(
             f"softmax_cross_entropy: logits of shape {shape} go with labels of shape {shape[:-1]} (classes) or {shape} (weights), "

@@ -102,9 +102,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     return _cumsum(np.ravel(a), 0) if axis is None else _cumsum(a, axis)
 
 
-def var(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True
-) -> Any:
+def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.var, by NumPy's own steps."""
     axis, keepdims = _checked("var", axis, out, keepdims, dtype, where=where)
     number = count(shape_of(a), axis)
@@ -116,9 +114,7 @@ _root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, 
 """The square root at the end of a length or a spread, whose derivative at 0 counts as 0."""
 
 
-def std(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True
-) -> Any:
+def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.std; its derivative is 0 where the spread is."""
     return _root(var(a, axis, dtype, out, ddof, keepdims, where=where))
 

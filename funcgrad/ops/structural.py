@@ -218,4 +218,3 @@ _OPERATIONS: dict[Any, Any] = {
 }
 for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)
-

@@ -132,6 +132,7 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
 
 # ------------------------------------------------------------------------------------------------ two arguments
 
+
 def _packed(names: tuple[str, ...]) -> str:
     """The residual of a record as source text: nothing, one value, or a tuple."""
     return "None" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})"

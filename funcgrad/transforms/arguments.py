@@ -16,7 +16,7 @@ from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeEr
 from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.silence import quietly
-from funcgrad.tape import Scope
+from funcgrad.tape import Scope, check_open, thread
 from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
@@ -187,7 +187,7 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
         if isinstance(one, (bool, np.ma.MaskedArray, np.matrix)) or not isinstance(one, (Tracer, np.ndarray, np.generic, float, int)):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
         if type(one) is Tracer:
-            len(one._scope.records)  # raises for a stale one
+            check_open(one._scope, thread.scope, name)
         elif isinstance(one, np.ndarray):
             one = np.asarray(one)
         wanted = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)

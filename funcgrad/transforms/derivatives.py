@@ -53,9 +53,7 @@ def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
     return np.reshape(stacked if by_rows else np.moveaxis(stacked, 0, -1), shape)
 
 
-def _jacobian(
-    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str
-) -> Callable[..., Any]:
+def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str) -> Callable[..., Any]:
     checked_function(f, transform)
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")

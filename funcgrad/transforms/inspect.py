@@ -107,15 +107,16 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
         records, offset = kept.piece.records, kept.piece.offset
         seeds = [(index, np.ones_like(kept.outputs[n]) if np.ndim(kept.outputs[n]) else ones(kept.outputs[n])) for n, index in kept.traced]
         cotangents = kept.piece.cotangents(seeds)
-        places = [offset + n for n in range(len(records))]
+        places = [offset + n for n in range(len(records)) if offset + n in values]  # others are of an outer transform's values alone
         gradients = settled([cotangents[place] for place in places], [values[place] for place in places])
         names = dict(zip(places, _leaf_names(f, args), strict=False))
         names |= {place: f"n{place - offset}" for place in places[len(kept.leaves) :]}
         rows = []
-        for place, record, gradient in zip(places, records, gradients, strict=True):
-            parents = tuple(names[parent] for parent in record[1:-1])
+        for place, gradient in zip(places, gradients, strict=True):
+            record = records[place - offset]
+            parents = tuple(names[parent] for parent in record[1:-1] if parent in names)
             rows.append(Row(names[place], operation_text(record), parents, values[place], gradient))
-        return Tape(rows, kept.value)
+        return Tape(rows, stop_gradient(kept.value))
 
     return tape_of
 

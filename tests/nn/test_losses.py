@@ -1,0 +1,160 @@
+"""Losses against closed forms, far out too, and against optax where it is installed."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import grad, jvp, nn
+from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.testing import check_grads
+
+A = np.array
+SCORES = A([[-2.0, 0.5, 3.0], [0.0, -1.0, 4.0]])
+BITS = A([[0, 1, 1], [1, 0, 0]])
+TARGETS = A([[-1.5, 0.5, 0.0], [2.0, -1.0, 3.8]])
+LOSSES = {
+    "sigmoid_binary_cross_entropy": (nn.sigmoid_binary_cross_entropy, BITS),
+    "logistic_loss": (nn.logistic_loss, 2 * BITS - 1),
+    "mse": (nn.mse, TARGETS),
+    "huber": (nn.huber, TARGETS + 0.01),
+    "softmax_cross_entropy": (nn.softmax_cross_entropy, A([2, 0])),
+}
+each = pytest.mark.parametrize("name", list(LOSSES))
+ELEMENTWISE = [name for name in LOSSES if name != "softmax_cross_entropy"]
+
+
+def closed_form(name: str, x: float, t: float) -> tuple[float, float]:
+    """The loss of one number and its derivative."""
+    s, d = 1 / (1 + math.exp(-x)), x - t
+    return {
+        "sigmoid_binary_cross_entropy": (-t * math.log(s) - (1 - t) * math.log(1 - s), s - t),
+        "logistic_loss": (math.log(1 + math.exp(-t * x)), -t / (1 + math.exp(t * x))),
+        "mse": (d * d, 2 * d),
+        "huber": (d * d / 2, d) if abs(d) <= 1 else (abs(d) - 0.5, math.copysign(1.0, d)),
+    }[name]
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_closed_forms(name: str):
+    f, targets = LOSSES[name]
+    wanted = A([closed_form(name, x, t) for x, t in zip(SCORES.ravel().tolist(), targets.ravel().tolist(), strict=True)])
+    assert float(f(SCORES, targets)) == pytest.approx(wanted[:, 0].mean(), rel=1e-13)
+    np.testing.assert_allclose(grad(f)(SCORES, targets).ravel(), wanted[:, 1] / 6, rtol=1e-12, atol=1e-16)
+    value, slope = closed_form(name, 0.3, float(targets[0, 1]))
+    got = f(0.3, float(targets[0, 1]))
+    assert type(got) is float
+    assert got == pytest.approx(value, rel=1e-13)
+    derivative = grad(f)(0.3, float(targets[0, 1]))
+    assert type(derivative) is float
+    assert derivative == pytest.approx(slope, rel=1e-13)
+
+
+@each
+def test_second_order(name: str):
+    f, targets = LOSSES[name]
+    check_grads(lambda x: f(x, targets), (SCORES,))
+
+
+@each
+def test_float32_stays(name: str):
+    f, targets = LOSSES[name]
+    value, tangent = jvp(lambda x: f(x, targets), (SCORES.astype(np.float32),), (np.ones((2, 3), np.float32),))
+    assert value.dtype == tangent.dtype == np.float32
+    assert float(value) == pytest.approx(float(f(SCORES, targets)), rel=1e-6)
+    assert f(SCORES.astype(np.float32), targets).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int8, np.float64])
+def test_labels_of_every_kind(dtype: Any):
+    assert float(nn.sigmoid_binary_cross_entropy(SCORES, BITS.astype(dtype))) == float(nn.sigmoid_binary_cross_entropy(SCORES, BITS))
+    ones = np.ones((2, 3), dtype)
+    assert float(nn.logistic_loss(SCORES, ones)) == pytest.approx(float(np.mean(np.log1p(np.exp(-SCORES)))), rel=1e-14)
+    assert float(nn.mse(SCORES, ones)) == pytest.approx(float(np.mean((SCORES - 1) ** 2)), rel=1e-14)
+
+
+def test_soft_labels_and_gradients_in_them():
+    soft = np.full((2, 3), 0.3)
+    check_grads(nn.sigmoid_binary_cross_entropy, (SCORES, soft))
+    check_grads(nn.mse, (SCORES, TARGETS))
+    np.testing.assert_allclose(grad(nn.mse, 1)(SCORES, TARGETS), (TARGETS - SCORES) / 3, rtol=1e-14)
+    np.testing.assert_allclose(grad(nn.sigmoid_binary_cross_entropy, 1)(SCORES, soft), -SCORES / 6, rtol=1e-12, atol=1e-16)
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "t", "value", "slope"),
+    [
+        (nn.sigmoid_binary_cross_entropy, 1000.0, 1.0, 0.0, 0.0),
+        (nn.sigmoid_binary_cross_entropy, 1000.0, 0.0, 1000.0, 1.0),
+        (nn.sigmoid_binary_cross_entropy, 50.0, 1.0, math.exp(-50.0), -math.exp(-50.0)),
+        (nn.logistic_loss, -1000.0, 1.0, 1000.0, -1.0),
+        (nn.logistic_loss, 50.0, 1.0, math.exp(-50.0), -math.exp(-50.0)),
+        (nn.huber, 1e300, 0.0, 1e300, 1.0),
+        (nn.huber, -1e300, 0.0, 1e300, -1.0),
+        (nn.huber, 1e-200, 0.0, 0.0, 1e-200),
+    ],
+)
+def test_far_out(f: Any, x: float, t: float, value: float, slope: float):
+    assert f(x, t) == pytest.approx(value, rel=1e-14, abs=0)
+    assert grad(f)(x, t) == pytest.approx(slope, rel=1e-14, abs=0)
+
+
+def test_huber_at_its_corners():
+    assert nn.huber(0.0, 0.0) == grad(nn.huber)(0.0, 0.0) == 0.0
+    assert grad(grad(nn.huber))(0.0, 0.0) == 1.0
+    assert grad(nn.huber)(1.0, 0.0) == 1.0
+    assert grad(nn.huber)(-1.0, 0.0) == -1.0
+    assert nn.huber(3.0, 0.0, delta=2.0) == 4.0
+    assert grad(nn.huber)(3.0, 0.0, delta=2.0) == 2.0
+
+
+def test_softmax_cross_entropy_is_composed_otherwise_the_same():
+    labels = A([2, 0])
+    by_hand = -np.mean(np.sum(nn.one_hot(labels, 3) * nn.log_softmax(SCORES), axis=1))
+    assert float(nn.softmax_cross_entropy(SCORES, labels)) == pytest.approx(float(by_hand), rel=1e-15)
+    assert float(nn.softmax_cross_entropy(SCORES, nn.one_hot(labels, 3))) == pytest.approx(float(by_hand), rel=1e-15)
+    wanted = (nn.softmax(SCORES) - nn.one_hot(labels, 3)) / 2
+    np.testing.assert_allclose(grad(nn.softmax_cross_entropy)(SCORES, labels), wanted, rtol=1e-14, atol=1e-17)
+
+
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_shapes_that_would_broadcast_are_refused(name: str):
+    f, _ = LOSSES[name]
+    with pytest.raises(InputValueError, match=rf"{name}: .* must be of one shape, got \(3, 1\) and \(3,\): reshape"):
+        f(np.ones((3, 1)), np.ones(3))
+
+
+def test_bad_labels_are_refused():
+    with pytest.raises(InputValueError, match=r"labels must lie between 0 and 1, got -1.0 to 1.0 \(for -1 and 1: logistic_loss\)"):
+        nn.sigmoid_binary_cross_entropy(np.ones(2), A([-1, 1]))
+    with pytest.raises(InputValueError, match=r"labels must be -1 or 1, got 0.0 \(for 0 and 1: sigmoid_binary_cross_entropy\)"):
+        nn.logistic_loss(np.ones(2), A([0, 1]))
+    with pytest.raises(InputTypeError, match="labels must be real numbers, got <U1"):
+        nn.logistic_loss(np.ones(2), ["a", "b"])
+    with pytest.raises(InputTypeError, match="targets must be real numbers, got complex128"):
+        nn.mse(np.ones(2), A([1j, 0]))
+    with pytest.raises(InputValueError, match="delta must be above 0, got 0"):
+        nn.huber(1.0, 0.0, delta=0)
+    with pytest.raises(InputValueError, match="labels must be -1 or 1, got nan"):
+        nn.logistic_loss(1.0, math.nan)
+
+
+@each
+def test_agrees_with_optax(name: str):
+    jax = pytest.importorskip("jax", reason="compares with optax, which needs JAX")
+    optax = pytest.importorskip("optax", reason="compares with optax, which is not installed")
+    jax.config.update("jax_enable_x64", True)
+    f, targets = LOSSES[name]
+    theirs = {
+        "sigmoid_binary_cross_entropy": lambda x: optax.sigmoid_binary_cross_entropy(x, targets),
+        "logistic_loss": lambda x: jax.nn.softplus(-targets * x),
+        "mse": lambda x: optax.squared_error(x, targets),
+        "huber": lambda x: optax.huber_loss(x, targets),
+        "softmax_cross_entropy": lambda x: optax.softmax_cross_entropy_with_integer_labels(x, targets),
+    }[name]
+    value, gradient = jax.value_and_grad(lambda x: theirs(x).mean())(SCORES)
+    assert float(f(SCORES, targets)) == pytest.approx(float(value), rel=1e-13)
+    np.testing.assert_allclose(grad(f)(SCORES, targets), np.asarray(gradient), rtol=1e-12, atol=1e-15)
