@@ -24,7 +24,7 @@ import numpy as np
 
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
-from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope, protect
+from funcgrad.tape import COPIED_BYTES, Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -107,6 +107,8 @@ def end_forward(scope: Scope) -> Scope | None:
         scope.root = None
         scope.keepers = 0
         scope.orphans.clear()
+        if scope.holds:
+            scope.holds.release()
     elif scope.root.keepers and not depends_on_outer(records, scope.start):
         del records[scope.start :]
         return None
@@ -122,8 +124,11 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
         records.append((LEAF, value._index, None))
         value = value._primal
     else:
-        if type(value) is np.ndarray:
-            protect(value, scope)
+        if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
+            if value.base is not None and value.nbytes <= COPIED_BYTES:
+                value = value.copy()
+            else:
+                scope.root.holds.add(value)
         records.append(CONSTANT_LEAF)
     tracer: Tracer = scope.make(value, scope, index)
     return tracer
@@ -140,7 +145,7 @@ def outward(value: Any, scope: Scope, parent: Scope | None) -> Any:
         return value._primal
     tracer = Tracer(value._primal, parent, value._index)
     if parent.forwards:
-        tracer._tangents = value._tangents
+        tracer._tangents = getattr(value, "_tangents", [])
     return tracer
 
 

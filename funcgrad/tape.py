@@ -159,15 +159,16 @@ class Holds(dict[int, np.ndarray]):
 
     def add(self, array: Any) -> None:
         """Hold an array, and those that it is a view of. One that was read-only before is left alone."""
-        while isinstance(array, np.ndarray):
+        while array is not None and id(array) not in self:
+            if not isinstance(array, np.ndarray):
+                return
             key = id(array)
-            if key not in self:
-                with _locking:
-                    count = _counts.get(key, 0)
-                    if count or array.flags.writeable:
-                        _set_writeable(array, False)
-                        _counts[key] = count + 1
-                        self[key] = array
+            with _locking:
+                count = _counts.get(key, 0)
+                if count or array.flags.writeable:
+                    _set_writeable(array, False)
+                    _counts[key] = count + 1
+                    self[key] = array
             array = array.base
 
     def take_over(self, other: Holds, values: Any) -> None:
@@ -215,10 +216,17 @@ def _made_writeable(view: np.ndarray) -> bool:
     return True
 
 
-def protect(array: Any, scope: Scope) -> None:
-    """Hold an array that a record keeps until the replay: changing it in place then raises instead of giving a wrong gradient."""
+COPIED_BYTES = 1 << 15
+"""Views up to this size are copied instead of held: it costs less, and writing through another view of their base cannot reach the copy."""
+
+
+def protect(array: np.ndarray, scope: Scope) -> np.ndarray:
+    """An array for a record to keep until the replay: changing the original in place raises, or leaves what is kept as it was."""
     root = scope.root
     if root is None:
         len(scope.records)  # closed: raises
     elif root.keepers:
+        if array.base is not None and array.nbytes <= COPIED_BYTES:
+            return np.array(array)
         root.holds.add(array)
+    return array

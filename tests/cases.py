@@ -318,7 +318,8 @@ DIFFERENTIABLE = [*ELEMENTWISE, *STRUCTURAL, *INDEXING, *REDUCTIONS, *CONTRACTIO
 CONSTANT = [
     *(case(f, real(2, 3)) for f in (
         np.sign, np.floor, np.ceil, np.trunc, np.rint, np.spacing, np.isnan, np.isinf, np.isfinite, np.signbit, np.logical_not, np.argmax,
-        np.argmin, np.round, np.around, np.all, np.any, np.count_nonzero, np.argsort, np.zeros_like, np.ones_like, np.shape, np.ndim, np.size)),
+        np.argmin, np.round, np.around, np.all,
+        np.any, np.count_nonzero, np.argsort, np.zeros_like, np.ones_like, np.shape, np.ndim, np.size)),
     *(case(f, real(2, 3), real(3)) for f in (
         np.floor_divide, np.heaviside, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_and,
         np.logical_or, np.logical_xor, np.isclose, np.allclose, np.array_equal, np.result_type)),
@@ -336,6 +337,6 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
 
 METHODS = {
     "clip", "conjugate", "cumsum", "dot", "max", "mean", "min", "prod", "ravel", "repeat", "squeeze", "std", "sum", "take", "var",
-    "argmax", "argmin", "argsort", "any", "all",
+    "argmax", "argmin", "argsort", "any", "all", "round",
 }  # fmt: skip
 """Methods of arrays with the arguments of the function of that name."""

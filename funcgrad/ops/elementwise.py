@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, nondifferentiable, unary
-from funcgrad.rules.values import raw, refuse_out
+from funcgrad.rules.values import keep_zero_factors, raw, refuse_out
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -43,7 +43,7 @@ register(np.where, where)
 
 add = binary(np.add, None, None, call="x + y")
 subtract = binary(np.subtract, None, lambda t: -t, call="x - y")
-multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y")
+multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y", strengthen=keep_zero_factors)
 divide: Any = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
 negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)
@@ -102,7 +102,8 @@ log1p = unary(np.log1p, lambda t, x: divide(t, x + 1.0), math.log1p)
 
 def _sigmoid(x: Any) -> Any:
     small = np.exp(-np.abs(x))  # at most 1: no overflow on either side
-    return np.where(np.asarray(x) >= 0, np.ones_like(small), small) / (1.0 + small)
+    one = small.dtype.type(1)
+    return np.where(np.asarray(x) >= 0, one, small)[()] / (one + small)
 
 
 def _sigmoid_of_float(x: float) -> float:

@@ -56,8 +56,7 @@ def _settled(index: Any, x: Tracer) -> Any:
     if type(index) is slice:
         return slice(*map(raw, (index.start, index.stop, index.step)))
     index = np.asarray(index) if isinstance(index, list) else raw(index)
-    protect(index, x._scope)
-    return index
+    return protect(index, x._scope) if type(index) is np.ndarray else index
 
 
 def getitem(x: Tracer, index: Any) -> Any:

@@ -20,11 +20,11 @@ from funcgrad.tracer import Tracer
 
 _add_reduce: Any = np.add.reduce
 _max_reduce: Any = np.maximum.reduce
-_min_reduce: Any = np.minimum.reduce
+_UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _relu(x: Any) -> Any:
-    return np.maximum(x, 0.0)
+    return np.maximum(x, np.asarray(x).dtype.type(0))
 
 
 relu = unary(_relu, lambda t, ans: t * (raw(ans) > 0), lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
@@ -42,10 +42,11 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     if labels.ndim == logits.ndim:
         rows = math.prod(logits.shape[:-1])
         weights = _add_reduce(labels, -1, None, None, True)
-        return _add_reduce(labels * (np.log(totals) - shifted), None) / rows, (exponentials * (weights / totals) - labels) / rows
+        value = _add_reduce(labels * (np.log(totals) - shifted), None) / logits.dtype.type(rows)
+        return value, (exponentials * (weights / totals) - labels) / rows
     rows = labels.size
     places = np.arange(0, logits.size, logits.shape[-1]) + labels.ravel()
-    value = (_add_reduce(np.log(totals), None) - _add_reduce(shifted.ravel()[places])) / rows
+    value = (_add_reduce(np.log(totals), None) - _add_reduce(shifted.ravel()[places])) / logits.dtype.type(rows)
     exponentials /= totals
     exponentials.reshape(-1)[places] -= 1.0
     exponentials /= rows
@@ -110,19 +111,22 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
     if labels.shape == shape[:-1] and shape:
         if labels.dtype.kind not in "iu":
             raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
-        if labels.size and not (_min_reduce(labels, None) >= 0 and _max_reduce(labels, None) < shape[-1]):
+        # As unsigned numbers negative labels are huge: one pass finds both ends.
+        if labels.size and _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= shape[-1]:
             raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {labels.min()} to {labels.max()}")
     elif labels.shape != shape or not shape:
         raise InputValueError(
             f"softmax_cross_entropy: logits of shape {shape} go with labels of shape {shape[:-1]} (classes) or {shape} (weights), "
             f"got {labels.shape}"
         )
+    else:
+        labels = labels.astype(logits.dtype, copy=False)
     if type(logits) is not Tracer:
         return _cross_entropy(np.asarray(logits), labels)[0]
     values, scope = logits._primal, logits._scope
     answer, slope = _cross_entropy(values, labels)
     records = scope.records
     index = len(records)
-    protect(labels, scope)
+    labels = protect(labels, scope)
     records.append((_CROSS_ENTROPY, logits._index, (values, labels, slope)))
     return scope.make(answer, scope, index)

@@ -77,7 +77,7 @@ def _iterate(x: Tracer) -> Iterator[Any]:
 
 
 def _item(x: Tracer, *index: Any) -> Any:
-    picked = x[index] if index else x
+    picked = structural.ravel(x)[index[0]] if len(index) == 1 and isinstance(index[0], int) else x[index] if index else x
     if picked.size != 1:
         raise ValueError(f"item() needs one element, the tracer has shape {picked.shape}")
     return structural.reshape(picked, ())

@@ -106,8 +106,9 @@ def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: flo
     """np.var, by NumPy's own steps."""
     axis, keepdims = _checked("var", axis, out, keepdims, dtype, where=where)
     number = count(shape_of(a), axis)
-    deviation = a - _sum(a, axis, True) / number
-    return _sum(deviation * deviation, axis, keepdims) / (number - ddof if number > ddof else 0)
+    as_number = float if type(raw(a)) is float else a.dtype.type  # NumPy 1 would make float64 of a float32 scalar over an int
+    deviation = a - _sum(a, axis, True) / as_number(number)
+    return divide(_sum(deviation * deviation, axis, keepdims), as_number(number - ddof if number > ddof else 0))
 
 
 _root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")

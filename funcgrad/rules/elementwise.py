@@ -189,7 +189,12 @@ def _variant(
 
 
 def binary(
-    ufunc: Any, partial_x: Partial, partial_y: Partial, call: str | None = None, scalar: Callable[[float, float], float] | None = None
+    ufunc: Any,
+    partial_x: Partial,
+    partial_y: Partial,
+    call: str | None = None,
+    scalar: Callable[[float, float], float] | None = None,
+    strengthen: Any = strongly,
 ) -> Any:
     """Define an elementwise primitive of two arguments.
 
@@ -200,6 +205,7 @@ def binary(
         call: a Python expression in x and y with the same value as the ufunc on arrays, and the better one on Python floats ("x + y");
             where it raises an ArithmeticError on Python numbers, NumPy answers.
         scalar: without `call`, what to use where both operands are Python numbers.
+        strengthen: makes of a partial the one that keeps exact zeros zero.
 
     Returns:
         The operation on tracers, arrays and Python numbers. Its `variant(function, arguments)` is the same primitive where another function
@@ -209,7 +215,7 @@ def binary(
     default = f"scalar(x, y) if {are_numbers} else function(x, y)"
     name = str(ufunc.__name__)
     operation = _two_operands(
-        name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strongly, PLAIN, (False, True)
+        name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strengthen, PLAIN, (False, True)
     )
     declare(name, "elementwise")
     register(ufunc, operation)

@@ -76,9 +76,7 @@ def _operation(
             operand._primal if type(operand) is Tracer else operand if type(operand) in NUMBERS else constant(operand, scope)
             for operand in operands
         )
-        for value in static:
-            if type(value) is np.ndarray:
-                protect(value, scope)
+        static = tuple(protect(value, scope) if type(value) is np.ndarray else value for value in static)
         answer = function(*values, *static, **options)
         if type(answer) is np.float64 and not any(isinstance(value, (np.ndarray, np.generic)) for value in values):
             answer = float(answer)  # Python floats stay Python floats

@@ -62,9 +62,7 @@ def plain_array(array: np.ndarray) -> np.ndarray:
 def constant(value: Any, scope: Scope) -> Any:
     """A constant operand that a record keeps, protected from changes meanwhile. Raises as `plain_constant`."""
     value = plain_constant(value)
-    if type(value) is np.ndarray:
-        protect(value, scope)
-    return value
+    return protect(value, scope) if type(value) is np.ndarray else value
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
@@ -106,6 +104,18 @@ def keep_zeros(factor: Any, product: Any) -> Any:
     if type(plain) is float:
         return 0.0 if plain != plain and zero else product
     return np.where(np.isnan(plain) & zero, plain.dtype.type(0), product)
+
+
+def keep_zero_factors(product: Any) -> Any:
+    """A product `(t, factor)` that is exactly zero where either is: the rule of multiplication itself.
+
+    Its factor may be a cotangent of an inner replay: exactly zero, while the tangent of the other operand is infinite or NaN.
+    """
+
+    def strong(t: Any, factor: Any) -> Any:
+        return keep_zeros(factor, keep_zeros(t, product(t, factor)))
+
+    return strong
 
 
 def keep_zeros_in_sums(product: Any) -> Any:

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -59,8 +58,7 @@ class _Check:
         return own if self.atol is None else self.atol, own if self.rtol is None else self.rtol
 
 
-@dataclass(frozen=True)
-class _Space:
+class _Space(NamedTuple):
     """The leaves of arguments or of an output, with the structure and what messages call each of them."""
 
     leaves: list[Any]

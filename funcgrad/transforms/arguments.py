@@ -119,7 +119,7 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
 def zeros(value: Any) -> Any:
     """The zero of the space of a leaf or an output: 0.0 for a Python float, an array of its shape and dtype else."""
     value = raw(value)
-    if type(value) is np.ndarray:
+    if isinstance(value, np.ndarray):
         return np.zeros(value.shape, value.dtype)
     return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
 

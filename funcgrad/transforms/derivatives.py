@@ -10,9 +10,10 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, positions, zeros
+from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, ones, positions, zeros
 from funcgrad.transforms.forward import linearize
 from funcgrad.transforms.reverse import grad, vjp
+from funcgrad.transforms.stop import stop_gradient
 
 
 def _of_arguments(
@@ -237,6 +238,6 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
                 raise InputValueError(
                     f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
-        return pullback(tree.map(lambda one: zeros(one) + 1, value))[0]
+        return pullback(tree.map(lambda one: np.ones_like(one) if shape_of(one) else ones(one), stop_gradient(value)))[0]
 
     return derivative
