@@ -122,7 +122,7 @@ class Tracer:
         raise ConcretizationError("an element of a tracer cannot be deleted: use indexing with what is to stay")
 
     def _refuse_options(self, name: str, options: dict[str, Any]) -> NoReturn:
-        if options.get("out", (None,)) != (None,):
+        if any(array is not None for array in options.get("out", ())):
             raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use the value that np.{name} returns")
         raise NoRuleError(f"np.{name} with {', '.join(options)} has no derivative rule yet: leave that out, or use np.where or astype")
 

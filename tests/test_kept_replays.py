@@ -147,7 +147,7 @@ def test_kept_while_its_neighbors_are_cut_and_recorded_anew(kept: Any):
         _, bound = kept(lambda u: u * u * x, x)  # 2 x**2
         total = 0.0
         for k in range(3):
-            total = total + grad(lambda y: y * y)(float(k)) * x  # noqa: B023
+            total = total + grad(lambda y: y * y)(float(k)) * x
             total = total + free(x) + bound(x)
         return total  # (0 + 2 + 4) x + 36 x + 6 x**3
 

@@ -251,7 +251,7 @@ def test_second_derivative_of_an_unrolled_newton():
     def root(a: Any) -> Any:
         y = 1.0
         for _ in range(8):
-            y = y - (y * y - a) / grad(lambda y: y * y - a)(y)  # noqa: B023
+            y = y - (y * y - a) / grad(lambda y: y * y - a)(y)
         return y
 
     for one, other in itertools.product(CORE.values(), repeat=2):

@@ -1,62 +1,21 @@
-"""Scopes end whatever happens: exceptions, tracers that leak, generators, recursion, long chains, memory.
+"""Scopes end whatever happens: exceptions, tracers that leak, generators, recursion.
 
-The fixture of `conftest.py` asserts after each test that no scope is open. Threads have `test_threads.py`.
+The fixture of `conftest.py` asserts after each test that no scope is open. Threads have `test_threads.py`, sizes `test_memory.py`.
 """
 
 from __future__ import annotations
 
 import copy
 import gc
-import tracemalloc
-import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
-from funcgrad import (
-    elementwise_grad,
-    grad,
-    hessian,
-    hvp,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    make_tape,
-    nn,
-    stop_gradient,
-    tape,
-    value_and_grad,
-    vjp,
-)
-from funcgrad.debug import count_records
+from funcgrad import grad, hessian, jacfwd, jacrev, jvp, linearize, make_tape, nn, stop_gradient, tape, value_and_grad, vjp
 from funcgrad.errors import FuncgradError, StaleTracerError
-
-Run = Callable[[Callable[[Any], Any], Any], Any]
-
-TRANSFORMS: dict[str, Run] = {
-    "grad": lambda f, x: grad(f)(x),
-    "value_and_grad": lambda f, x: value_and_grad(f)(x),
-    "vjp": lambda f, x: vjp(f, x),
-    "jvp": lambda f, x: jvp(f, (x,), (x,)),
-    "linearize": lambda f, x: linearize(f, x),
-    "jacfwd": lambda f, x: jacfwd(f)(x),
-    "jacrev": lambda f, x: jacrev(f)(x),
-    "hessian": lambda f, x: hessian(f)(x),
-    "hvp": lambda f, x: hvp(f)(x, x),
-    "elementwise_grad": lambda f, x: elementwise_grad(lambda x: x * f(x))(x),
-    "make_tape": lambda f, x: make_tape(f)(x),
-    "count_records": lambda f, x: count_records(f, x),
-    "grad of grad": lambda f, x: grad(lambda x: np.sum(grad(f)(x)))(x),
-    "grad of jvp": lambda f, x: grad(lambda x: jvp(f, (x,), (x,))[1])(x),
-    "jvp of grad": lambda f, x: jvp(lambda x: np.sum(grad(f)(x)), (x,), (x,)),
-    "jvp of jvp": lambda f, x: jvp(lambda x: jvp(f, (x,), (x,))[1], (x,), (x,)),
-    "jvp of vjp": lambda f, x: jvp(lambda x: vjp(f, x)[1](np.float64(1.0))[0], (x,), (x,)),
-}
-each = pytest.mark.parametrize("run", list(TRANSFORMS.values()), ids=list(TRANSFORMS))
-
+from tests.runs import RUNS, Run, each_run
 
 # ------------------------------------------------------------------------------------------------ exceptions
 
@@ -65,13 +24,13 @@ class OwnError(BaseException):
     """Not even an Exception."""
 
 
-@each
+@each_run
 def test_an_exception_in_the_function_passes_through(run: Run):
     x, constant = np.array([1.0, 2.0]), np.array([3.0, 4.0])
     raised = OwnError("mine")
 
     def f(x: Any) -> Any:
-        y = np.sin(x) * constant
+        np.sin(x) * constant
         assert tape.thread.scope is not None
         raise raised
 
@@ -85,7 +44,7 @@ def test_an_exception_in_the_function_passes_through(run: Run):
     assert float(np.sum(grad(lambda x: np.sum(x * x))(x))) == 6.0
 
 
-@each
+@each_run
 def test_an_error_of_numpy_inside_leaves_nothing(run: Run):
     x, constant = np.array([1.0, 2.0]), np.ones(3)
     with pytest.raises(ValueError, match="broadcast"):
@@ -94,7 +53,7 @@ def test_an_error_of_numpy_inside_leaves_nothing(run: Run):
     assert tape.thread.scope is None
 
 
-@each
+@each_run
 def test_a_refused_output_leaves_nothing(run: Run):
     x = np.array([1.0, 2.0])
     with pytest.raises(FuncgradError):
@@ -123,7 +82,7 @@ def test_an_exception_that_crosses_many_scopes(depth: int):
     assert all(array.flags.writeable for array in arrays)
 
 
-@each
+@each_run
 def test_an_exception_that_the_function_itself_catches(run: Run):
     def f(x: Any) -> Any:
         total = np.sum(x * x)
@@ -140,7 +99,7 @@ def test_an_exception_that_the_function_itself_catches(run: Run):
     assert float(jvp(f, (np.array([1.0, -2.0]),), (np.array([1.0, 0.0]),))[1]) == 16.0
 
 
-@each
+@each_run
 def test_an_array_that_was_read_only_stays_so(run: Run):
     x = np.array([1.0, 2.0])
     x.flags.writeable = False
@@ -189,7 +148,7 @@ USES: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("use", list(USES.values()), ids=list(USES))
 def test_a_tracer_used_after_its_transform_raises(use: Callable[[Any], Any]):
-    for run in TRANSFORMS.values():
+    for run in RUNS.values():
         left = []
 
         def f(x: Any, left: list[Any] = left) -> Any:
@@ -205,7 +164,7 @@ def test_a_tracer_used_after_its_transform_raises(use: Callable[[Any], Any]):
             assert tape.thread.scope is None
 
 
-@each
+@each_run
 def test_a_tracer_of_an_inner_transform_used_by_the_outer_function_raises(run: Run):
     for name, use in USES.items():
         for outer in (grad, jacfwd):
@@ -239,7 +198,7 @@ def test_the_message_names_the_transform_and_says_what_to_do():
 def test_a_stale_tracer_as_output_or_aux():
     kept: list[Any] = []
     grad(lambda x: (kept.append(x), x * x)[1])(1.0)
-    for run in TRANSFORMS.values():
+    for run in RUNS.values():
         with pytest.raises(StaleTracerError):
             run(lambda x: kept[0], 2.0)
     with pytest.raises(StaleTracerError):
@@ -328,124 +287,6 @@ def test_a_transform_that_calls_itself():
     # f1 = 3 x**2 + x**3, f2 = 6 x + 3 x**2 + x**3
     assert f(2.0, 2) == 12 + 12 + 8
     assert grad(lambda x: f(x, 2))(2.0) == 6 + 12 + 12
-
-
-# ------------------------------------------------------------------------------------------------ length and memory
-
-
-def test_a_chain_of_a_million_operations():
-    def chain(x: Any) -> Any:
-        for _ in range(1_000_000):
-            x = x * 0.999999
-        return x
-
-    wanted = chain(1.0)
-    assert value_and_grad(chain)(1.0) == (pytest.approx(wanted, rel=1e-15), pytest.approx(wanted, rel=1e-9))
-    value, tangent = jvp(chain, (1.0,), (1.0,))
-    assert value == wanted and tangent == pytest.approx(wanted, rel=1e-9)
-
-
-def test_a_long_chain_to_second_order():
-    def chain(x: Any) -> Any:
-        for _ in range(20_000):
-            x = x / (1.0 + 1e-5 * x)  # after n steps x / (1 + n 1e-5 x)
-        return x
-
-    # with c = 0.2: 1 / (1 + c x)**2 and -2 c / (1 + c x)**3
-    assert grad(chain)(1.0) == pytest.approx(1.2**-2, rel=1e-10)
-    for second in (grad(grad(chain))(1.0), jvp(grad(chain), (1.0,), (1.0,))[1]):
-        assert second == pytest.approx(-0.4 * 1.2**-3, rel=1e-10)
-
-
-def peak_of(call: Callable[[], Any]) -> int:
-    gc.collect()
-    tracemalloc.start()
-    call()
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return peak
-
-
-def sines(x: Any, n: int) -> Any:
-    for _ in range(n):
-        x = np.sin(x)
-    return x
-
-
-def gradients(x: Any, n: int) -> Any:
-    for _ in range(n):
-        x = grad(lambda y: np.sum(np.cos(y)))(x)
-    return x
-
-
-@pytest.mark.parametrize("steps", [sines, gradients])
-def test_forward_mode_keeps_no_graph(steps: Callable[[Any, int], Any]):
-    x = np.ones(10_000)
-    peaks = [peak_of(lambda n=n: jvp(lambda x: steps(x, n), (x,), (x,))) for n in (5, 100)]
-    assert peaks[1] - peaks[0] < 200_000  # of 95 steps of 80 kB each
-
-
-def test_an_inner_solve_on_constants_takes_no_memory():
-    x = np.ones(10_000)
-
-    def f(y: Any, n: int) -> Any:
-        for _ in range(n):
-            y = y * float(np.sum(grad(lambda z: np.sum(np.sin(z) * z))(x)) > 0)
-        return y
-
-    peaks = [peak_of(lambda n=n: grad(lambda y: f(y, n))(1.0)) for n in (3, 60)]
-    assert peaks[1] - peaks[0] < 100_000
-
-
-@pytest.mark.parametrize(
-    "once",
-    [
-        lambda: grad(lambda x: x * x + x)(3.0),
-        lambda: grad(lambda x: np.sum(x * x))(np.ones(3)),
-        lambda: jvp(lambda x: np.sin(x) * x, (3.0,), (1.0,)),
-        lambda: vjp(lambda x: np.sin(x) * x, np.ones(3))[1](np.ones(3)),
-        lambda: hvp(lambda x: np.sum(x**3))(np.ones(3), np.ones(3)),
-        lambda: grad(lambda p: np.sum(p["w"]) * p["b"])({"w": np.ones(3), "b": 2.0}),
-    ],
-    ids=["float", "array", "jvp", "vjp", "hvp", "tree"],
-)
-def test_two_thousand_small_gradients_leave_nothing(once: Callable[[], Any]):
-    for _ in range(50):
-        once()
-    gc.collect()
-    tracemalloc.start()
-    before = tracemalloc.get_traced_memory()[0]
-    for _ in range(2000):
-        once()
-    gc.collect()
-    growth = tracemalloc.get_traced_memory()[0] - before
-    tracemalloc.stop()
-    assert growth < 20_000  # ten bytes a gradient: less than one object each
-
-
-@each
-def test_no_reference_cycle_keeps_an_array_alive(run: Run):
-    def failing(x: Any) -> Any:
-        return np.sum(np.sin(x) * x)[0]
-
-    gc.collect()
-    gc.disable()
-    try:
-        x = np.ones(3)
-        watch = weakref.ref(x)
-        run(lambda x: np.sum(np.sin(x) * x), x)
-        del x
-        assert watch() is None
-        x = np.ones(3)
-        watch = weakref.ref(x)
-        try:
-            run(failing, x)
-        except IndexError:
-            pass
-        del x
-        assert watch() is None
-    finally:
-        gc.enable()
 
 
 def test_stop_gradient_of_a_value_survives_its_transform():

@@ -245,6 +245,23 @@ def test_zeros_meet_infinities_in_contractions():
         assert jvp(f, (A([1.0, 2.0]),), (A([0.0, 1.0]),))[1] == 1.0
 
 
+def test_zeros_meet_infinities_in_products():
+    x = A([[2.0, 3.0], [INF, 0.0]])
+
+    def f(x: Any) -> Any:
+        return np.where(A([True, False]), np.prod(x, axis=1), 0.0).sum()
+
+    with np.errstate(invalid="ignore"):
+        assert_equal(grad(f)(x), [[3, 2], [0, 0]], "reverse")
+        assert jvp(f, (x,), (A([[1.0, 10.0], [0.0, 0.0]]),))[1] == 23.0
+
+
+def test_a_row_that_is_not_finite_leaves_the_others_alone():
+    with np.errstate(invalid="ignore"):
+        got = grad(nn.softmax_cross_entropy)(A([[INF, 0.0], [0.0, 0.0]]), A([0, 1]))
+    assert_equal(got[1], [0.25, -0.25], "a softmax of two equal logits, less the target, over two rows")
+
+
 # ------------------------------------------------------------------------------------------------ dtypes and long programs
 
 

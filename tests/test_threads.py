@@ -191,17 +191,16 @@ def in_the_middle(f: Callable[[Any], Any], x: Any) -> tuple[Callable[[], None], 
     return start, finish
 
 
-def test_a_view_of_an_array_that_another_thread_needs():
-    x = np.array([1.0, 2.0, 3.0])
-    view = x[:2]
+@pytest.mark.parametrize("size", [3, 3000])
+def test_a_view_of_an_array_that_another_thread_needs(size: int):
+    x = np.arange(1.0, 1.0 + size)
+    view = x[:-1]
     start, finish = in_the_middle(lambda x: np.sum(x * x), x)
     start()
-    np.testing.assert_array_equal(grad(lambda x: np.sum(x**3))(view), [3.0, 12.0])
-    with pytest.raises(ValueError, match="read-only"):
-        view[0] = 5.0
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * x * 0.5))(view), view)
     with pytest.raises(ValueError, match="read-only"):
         x[0] = 5.0
-    np.testing.assert_array_equal(finish(), [2.0, 4.0, 6.0])
+    np.testing.assert_array_equal(finish(), 2 * np.arange(1.0, 1.0 + size))
     assert x.flags.writeable and view.flags.writeable
 
 

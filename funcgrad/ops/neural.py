@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.ops.elementwise import exp
+from funcgrad.ops.elementwise import exp, where
 from funcgrad.ops.elementwise import sigmoid as sigmoid
 from funcgrad.ops.reductions import logsumexp
 from funcgrad.primitive import declare
@@ -27,7 +27,7 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, np.asarray(x).dtype.type(0))
 
 
-relu = unary(_relu, lambda t, ans: t * (raw(ans) > 0), lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
+relu = unary(_relu, lambda t, ans: where(raw(ans) > 0, t, 0.0), lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
 
 
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be

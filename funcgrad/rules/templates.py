@@ -129,10 +129,22 @@ def build(dx, dy, push_dx, push_dy):
 """
 
 
+class _Source:
+    """What tracebacks ask for the lines of a text that is in no file."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def get_source(self, name: str) -> str:
+        return self.text
+
+
 @functools.cache
 def builder(source: str) -> Callable[..., Any]:
     """The function `build` of a piece of source text. Many primitives share one text: it is compiled once."""
     namespace: dict[str, Any] = {
+        "__name__": __name__,
+        "__loader__": _Source(source),
         "NUMBERS": NUMBERS,
         "Tracer": Tracer,
         "constant": constant,
@@ -145,6 +157,6 @@ def builder(source: str) -> Callable[..., Any]:
         "stretch": stretch,
         "unbroadcast": unbroadcast,
     }
-    exec(compile(source, "<funcgrad.rules.templates>", "exec"), namespace)
+    exec(compile(source, f"funcgrad.rules.templates {hash(source):x}", "exec"), namespace)
     build: Callable[..., Any] = namespace["build"]
     return build

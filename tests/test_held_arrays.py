@@ -1,0 +1,143 @@
+"""Arrays are read-only while a pullback or a linearized function that needs them lives, and writable again afterwards."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import grad, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
+from tests.runs import RUNS
+
+
+def refused() -> Any:
+    return pytest.raises(ValueError, match="read-only")
+
+
+def kept_replays() -> list[Callable[[Callable[[Any], Any], Any], Any]]:
+    return [lambda f, x: vjp(f, x)[1], lambda f, x: linearize(f, x)[1]]
+
+
+def assert_square(replay: Any, x: Any) -> None:
+    found = replay(np.ones_like(x))
+    np.testing.assert_array_equal(found[0] if type(found) is tuple else found, 2 * np.asarray(x))
+
+
+@pytest.mark.parametrize("keep", kept_replays(), ids=["pullback", "linearized"])
+def test_arrays_are_read_only_while_a_replay_lives(keep: Any):
+    x, constant = np.array([2.0, 3.0]), np.array([1.0, 1.0])
+    replay = keep(lambda x: x * x * constant, x)
+    for target in (x, constant):
+        with refused():
+            target[1] = 50.0
+    assert_square(replay, x)
+    del replay
+    for target in (x, constant):
+        target[1] = 50.0
+
+
+@pytest.mark.parametrize("size", [4, 4000])
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("second", kept_replays(), ids=["pullback", "linearized"])
+@pytest.mark.parametrize("first", kept_replays(), ids=["pullback", "linearized"])
+def test_two_replays_that_need_one_array(first: Any, second: Any, order: tuple[int, int], size: int):
+    whole = np.arange(1.0, 1.0 + size)
+    views = whole[: size - 1], whole[1:]
+    for inputs in ((whole, whole), (whole, views[0]), (views[0], whole), views, (views[0], views[0])):
+        before = [one.copy() for one in inputs]
+        replays: list[Any] = [first(lambda x: x * x, inputs[0]), second(lambda x: x * x, inputs[1])]
+        replays[order[0]] = None
+        for target in (whole, inputs[order[1]]):  # refused, or of no consequence because a copy was kept
+            with contextlib.suppress(ValueError):
+                target[2] = 50.0
+        assert_square(replays[order[1]], before[order[1]])
+        replays.clear()
+        for array in (whole, *views):
+            assert array.flags.writeable
+        whole[:] = np.arange(1.0, 1.0 + size)
+
+
+@pytest.mark.parametrize("size", [4, 4000])
+def test_a_gradient_of_an_array_that_a_pullback_holds(size: int):
+    whole = np.arange(1.0, 1.0 + size)
+    view = whole[:-2]
+    before = whole.copy()
+    _, pullback = vjp(lambda x: x * x, whole)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * x))(view), 2 * view)
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * whole))(whole), whole)
+    with refused():
+        whole[0] = 5.0
+    assert_square(pullback, before)
+    del pullback
+    assert whole.flags.writeable and view.flags.writeable
+
+
+@pytest.mark.parametrize("keep", kept_replays(), ids=["pullback", "linearized"])
+@pytest.mark.parametrize("outer", [grad, jacfwd, jacrev])
+def test_a_replay_that_dies_inside_leaves_the_outer_arrays_alone(keep: Any, outer: Any):
+    constant, x = np.array([2.0, 3.0]), np.array([5.0, 7.0])
+
+    def f(x: Any) -> Any:
+        y = x * constant
+        keep(lambda z: z * z, 1.0)
+        keep(lambda z: z * constant, np.ones(2))
+        gc.collect()
+        with refused():
+            constant[0] = 100.0
+        return np.sum(y)
+
+    np.testing.assert_array_equal(outer(f)(x), [2.0, 3.0])
+    assert constant.flags.writeable and x.flags.writeable
+
+
+@pytest.mark.parametrize("keep", kept_replays(), ids=["pullback", "linearized"])
+def test_a_replay_that_leaves_its_outer_scope_holds_what_it_needs_only(keep: Any):
+    needed, other = np.array([2.0, 3.0]), np.array([4.0, 5.0])
+    left = []
+
+    def f(x: Any) -> Any:
+        y = x * other
+        left.append(keep(lambda z: z * needed * x, np.ones(2)))
+        return np.sum(y)
+
+    grad(f)(np.ones(2))
+    with refused():
+        needed[0] = 50.0
+    other[0] = 50.0
+    found = left[0](np.ones(2))
+    np.testing.assert_array_equal(found[0] if type(found) is tuple else found, [2.0, 3.0])
+    del found
+    left.clear()
+    assert needed.flags.writeable
+
+
+def test_an_exception_gives_all_arrays_free():
+    whole, constant, index = np.arange(4.0), np.ones(2), np.array([0, 1])
+    view = whole[1:3]
+
+    def f(x: Any) -> Any:
+        y = (x * constant)[index]
+        vjp(lambda z: z * y, view)
+        raise KeyError
+
+    for run in RUNS.values():
+        with pytest.raises(KeyError):
+            run(f, view)
+        for array in (whole, view, constant, index):
+            assert array.flags.writeable
+
+
+def test_an_output_may_be_written_at_once():
+    x = np.array([1.0, 2.0])
+    for value in (
+        vjp(np.exp, x)[0],
+        linearize(np.exp, x)[0],
+        jvp(np.exp, (x,), (x,))[0],
+        value_and_grad(lambda x: (np.sum(x), np.exp(x)), has_aux=True)(x)[0][1],
+        vjp(lambda x: (x, np.exp(x)), x, has_aux=True)[2],
+    ):
+        value[:] = 0.0
