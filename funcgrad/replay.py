@@ -251,14 +251,12 @@ class Slice:
 
     def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool = False, free: bool = False) -> list[Any]:
         scope, records, offset = self._recording(), self.records, self.offset
-        stop = max([index for index, _ in seeds], default=-1)
-        cotangents = Sparse()
-        for index, seed in seeds:
-            accumulate(cotangents, index, seed)
+        cotangents, stop = _seeded(seeds, self.start, self.first)
         for k in self._dependent(stop) if scope is not None else range(stop, self.first - 1, -1):
-            cotangent = cotangents.pop(k, None)
+            cotangent = cotangents[k]
             if cotangent is None:
                 continue
+            cotangents[k] = None
             record = records[k - offset]
             if free:
                 records[k - offset] = None  # type: ignore[call-overload]
@@ -324,24 +322,28 @@ def _if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
     return result
 
 
-def _pull_plainly(records: list[Record], start: int, first: int, seeds: Sequence[tuple[int, Any]]) -> list[Any]:
-    """The walk backwards on plain values: the hot path."""
+def _seeded(seeds: Sequence[tuple[int, Any]], start: int, first: int) -> tuple[Any, int]:
+    """Cotangents by position with the seeds in place, and the last position that has one."""
     stop = first - 1
     for index, _ in seeds:
         if index > stop:
             stop = index
-    cotangents: Any = Sparse() if start else [None] * (stop + 1)
+    cotangents: Any = [None] * (stop + 1) if 2 * start <= stop else Sparse()
     for index, seed in seeds:
         accumulate(cotangents, index, seed)
+    return cotangents, stop
+
+
+def _pull_plainly(records: list[Record], start: int, first: int, seeds: Sequence[tuple[int, Any]]) -> list[Any]:
+    """The walk backwards on plain values: the hot path."""
+    cotangents, stop = _seeded(seeds, start, first)
     for k in range(stop, first - 1, -1):
         cotangent = cotangents[k]
         if cotangent is not None:
             record = records[k]
             record[0].pull(cotangent, record, cotangents)
             cotangents[k] = None
-    if start:
-        return [cotangents[k] for k in range(start, first)]
-    return cotangents[:first]  # type: ignore[no-any-return]
+    return [cotangents[k] for k in range(start, first)]
 
 
 def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:

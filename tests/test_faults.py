@@ -113,9 +113,7 @@ def test_corners(gradient: Any):
     np.testing.assert_array_equal(gradient(lambda x: np.sum(nn.relu(x)), A([-1.0, 0.0, 2.0])), [0.0, 0.0, 1.0])
     np.testing.assert_array_equal(gradient(np.std, A([3.0, 3.0, 3.0])), [0.0, 0.0, 0.0])
     np.testing.assert_array_equal(gradient(np.var, A([3.0, 3.0, 3.0])), [0.0, 0.0, 0.0])
-    np.testing.assert_array_equal(
-        gradient(lambda x: np.sum(np.std(x, axis=1)), A([[3.0, 3.0], [1.0, 3.0]])), [[0.0, 0.0], [-0.5, 0.5]]
-    )
+    np.testing.assert_array_equal(gradient(lambda x: np.sum(np.std(x, axis=1)), A([[3.0, 3.0], [1.0, 3.0]])), [[0.0, 0.0], [-0.5, 0.5]])
     np.testing.assert_array_equal(gradient(lambda x: np.sum(np.hypot(x, A([0.0, 4.0]))), A([0.0, 3.0])), [0.0, 0.6])
 
 

@@ -146,7 +146,8 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
 
     def push(record: Record, tangents: Any) -> Any:
         _, i, (_, static, options) = record
-        return operation(tangents[i], *static, **options)
+        tangent = tangents[i]
+        return (operation if type(tangent) is Tracer else function)(tangent, *static, **options)
 
     def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         _, i, (shape, static, options) = record

@@ -1,0 +1,198 @@
+"""The house: imports go strictly downward, files are short, the import is light, what is public is documented."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import funcgrad
+
+ROOT = Path(funcgrad.__file__).parent
+LAYERS = {
+    "errors": 0,
+    "tree": 0,
+    "tape": 1,
+    "silence": 1,
+    "tracer": 2,
+    "primitive": 2,
+    "rule": 2,
+    "replay": 3,
+    "rules": 4,
+    "ops": 5,
+    "show": 6,
+    "transforms": 6,
+    "numpy": 7,
+    "nn": 8,
+    "optim": 8,
+    "testing": 8,
+    "debug": 8,
+    "": 9,
+}
+RUNTIME = {"numpy", "typing_extensions"}
+
+
+def name_of(path: Path) -> str:
+    parts = ["funcgrad", *path.relative_to(ROOT).with_suffix("").parts]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+SOURCES = {name_of(path): path.read_text(encoding="utf-8") for path in sorted(ROOT.rglob("*.py"))}
+
+
+def part_of(module: str) -> str:
+    """The file or folder directly under funcgrad that a module belongs to; "" for funcgrad itself."""
+    return [*module.split("."), ""][1]
+
+
+def imports_of(tree: ast.AST, known: dict[str, str] = SOURCES) -> Iterator[str]:
+    """The modules that a syntax tree imports, those of the package by their full name."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                yield full if full in known else str(node.module)
+
+
+def own(names: Iterator[str]) -> set[str]:
+    return {name for name in names if name.split(".")[0] == "funcgrad"}
+
+
+GRAPH = {module: own(imports_of(ast.parse(source))) for module, source in SOURCES.items()}
+each_module = pytest.mark.parametrize("module", list(SOURCES))
+
+
+def upward(module: str, imported: set[str]) -> list[str]:
+    """The imports of a module that go up."""
+    return sorted(other for other in imported if LAYERS[part_of(other)] > LAYERS[part_of(module)])
+
+
+def test_every_part_has_a_layer():
+    assert {part_of(module) for module in SOURCES} == set(LAYERS)
+
+
+@each_module
+def test_imports_go_down(module: str):
+    assert upward(module, GRAPH[module]) == []
+
+
+def by_parts(graph: dict[str, set[str]]) -> dict[str, set[str]]:
+    parts: dict[str, set[str]] = {part_of(module): set() for module in graph}
+    for module, imported in graph.items():
+        parts[part_of(module)] |= {part_of(other) for other in imported} - {part_of(module)}
+    return parts
+
+
+@pytest.mark.parametrize("graph", [GRAPH, by_parts(GRAPH)], ids=["modules", "parts"])
+def test_no_imports_in_a_circle(graph: dict[str, set[str]]):
+    try:
+        TopologicalSorter(graph).prepare()
+    except CycleError as error:
+        pytest.fail(" -> ".join(error.args[1]))
+
+
+def test_what_would_be_wrong_is_seen():
+    assert upward("funcgrad.tape", own(imports_of(ast.parse("from funcgrad.replay import Slice")))) == ["funcgrad.replay"]
+    assert upward("funcgrad.ops.sorting", own(imports_of(ast.parse("import funcgrad.transforms")))) == ["funcgrad.transforms"]
+    assert upward("funcgrad.optim.base", own(imports_of(ast.parse("from funcgrad import grad")))) == ["funcgrad"]
+    assert list(imports_in_functions(ast.parse("def f():\n    from funcgrad import tree\n"))) == ["funcgrad.tree"]
+    circle = {"funcgrad.ops.a": {"funcgrad.rules.b"}, "funcgrad.rules.c": {"funcgrad.ops.d"}}
+    TopologicalSorter(circle).prepare()
+    with pytest.raises(CycleError):
+        TopologicalSorter(by_parts(circle)).prepare()
+
+
+def imports_in_functions(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda, ast.ClassDef)):
+            yield from imports_of(node)
+
+
+@each_module
+def test_no_function_imports_from_the_package(module: str):
+    assert own(imports_in_functions(ast.parse(SOURCES[module]))) == set()
+
+
+@each_module
+def test_nothing_is_imported_beyond_numpy_and_the_standard_library(module: str):
+    foreign = {name.split(".")[0] for name in imports_of(ast.parse(SOURCES[module]))} - {"funcgrad"} - RUNTIME
+    assert foreign - sys.stdlib_module_names == set()
+
+
+@each_module
+def test_files_are_short_and_say_what_they_own(module: str):
+    source = SOURCES[module]
+    assert len(source.splitlines()) <= 400
+    assert ast.get_docstring(ast.parse(source))
+    assert not re.search(r"\b(TODO|FIXME|XXX)\b", source)
+    assert module.rpartition(".")[2] not in ("utils", "helpers", "common", "misc")
+
+
+def test_the_import_is_light():
+    code = "import numpy, sys; before = set(sys.modules); import funcgrad; print(*sorted(set(sys.modules) - before))"
+    ran = subprocess.run([sys.executable, "-c", code], cwd=ROOT.parent, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in ran.stdout.split()}
+    assert loaded - {"funcgrad"} - RUNTIME - sys.stdlib_module_names == set()
+    assert ran.stderr == ""
+
+
+# ------------------------------------------------------------------------------------------------ what is public
+
+TRANSFORMS = [
+    "elementwise_grad",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "make_tape",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
+PUBLIC = [*TRANSFORMS, "Tracer", "__version__", "debug", "errors", "nn", "numpy", "optim", "show", "tree"]
+
+
+def test_the_package_says_what_it_exports():
+    assert sorted(funcgrad.__all__) == sorted(PUBLIC)
+    assert all(hasattr(funcgrad, name) for name in PUBLIC)
+    assert funcgrad.__version__ == "0.1.0"
+
+
+@pytest.mark.parametrize("name", [name for name in PUBLIC if name != "__version__"])
+def test_what_is_public_is_documented(name: str):
+    assert inspect.getdoc(getattr(funcgrad, name))
+
+
+@pytest.mark.parametrize("name", TRANSFORMS)
+def test_transforms_say_what_they_take_give_and_raise(name: str):
+    doc = inspect.getdoc(getattr(funcgrad, name)) or ""
+    for section in ("Args:", "Returns:", "Example:", ">>> "):
+        assert section in doc, section
+    for parameter in inspect.signature(getattr(funcgrad, name)).parameters:
+        assert re.search(rf"^\s+\*?{parameter}\b.*:", doc, re.MULTILINE), parameter
+
+
+MODULES = [funcgrad.debug, funcgrad.errors, funcgrad.nn, funcgrad.nn.init, funcgrad.optim, funcgrad.show, funcgrad.tree]
+
+
+@pytest.mark.parametrize("module", MODULES, ids=lambda module: module.__name__)
+def test_public_modules_document_their_names(module: ModuleType):
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    for name in names:
+        value = getattr(module, name)
+        if callable(value) and getattr(value, "__module__", "").startswith("funcgrad"):
+            assert inspect.getdoc(value), f"{module.__name__}.{name}"
