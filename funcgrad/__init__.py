@@ -22,3 +22,27 @@ from funcgrad.transforms.reverse import vjp as vjp
 from funcgrad.transforms.stop import stop_gradient as stop_gradient
 
 __version__ = "0.1.0"
+
+__all__ = [
+    "Tracer",
+    "__version__",
+    "debug",
+    "elementwise_grad",
+    "errors",
+    "grad",
+    "hessian",
+    "hvp",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "make_tape",
+    "nn",
+    "numpy",
+    "optim",
+    "show",
+    "stop_gradient",
+    "tree",
+    "value_and_grad",
+    "vjp",
+]

@@ -229,7 +229,8 @@ def test_float32_stays(gradient: Any):
         lambda x: np.sum(2 * x - 1.0) / 3,
     ):
         found = gradient(f, x)
-        assert found.dtype == np.float32 and found.shape == x.shape
+        assert found.dtype == (f(x).dtype if gradient is forward else np.float32)  # NumPy 1: np.float32(1) * 0.5 is a float64
+        assert found.shape == x.shape
         assert type(f(x)) is type(vjp(f, x)[0])
         np.testing.assert_allclose(found, gradient(f, x.astype(float)), rtol=3e-7)
 
