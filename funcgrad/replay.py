@@ -79,6 +79,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
         kept.holds = root.holds
         root.holds = Holds()
     else:
+        kept.holds = Holds()
         kept.holds.take_over(root.holds, (record[-1] for record in kept.records))
     if root is scope:
         scope.root = None
@@ -184,7 +185,8 @@ def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None, ca
 
 def depends_on_outer(records: list[Any], start: int) -> bool:
     """Whether a slice that begins at `start` uses anything before it. What does not may run on plain values, and be cut."""
-    for record in records[start:]:
+    for k in range(start, len(records)):
+        record = records[k]
         if record is None:  # dropped by a forward scope: nobody knows
             return True
         for parent in record[1:-1]:
@@ -201,6 +203,7 @@ class Slice:
         start: position of the first leaf; the leaves follow one another.
         first: position of the first record after the leaves.
         stop: position of the last record.
+        holds: the arrays that must not change while a kept slice lives.
         scope: the scope that the replay is recorded in; None if it runs on plain values.
     """
 
@@ -213,7 +216,7 @@ class Slice:
         self.first = start + leaves
         self.stop = len(records) - 1
         self.scope = scope if scope is not None and depends_on_outer(records, start) else None
-        self.holds = Holds()
+        self.holds: Holds | None = None
 
     def cut(self) -> None:
         """Give the positions free again where nothing around the slice depends on them."""

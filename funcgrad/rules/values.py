@@ -5,6 +5,7 @@ Owns the conversions between operands, residuals and cotangents. Knows no kind a
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -82,12 +83,18 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     own = shape_of(cotangent)
     if own == shape:
         return cotangent
-    if own[1:] == shape and type(cotangent) is np.ndarray:
-        return np.add.reduce(cotangent, 0)
+    if own[1:] == shape and type(cotangent) is np.ndarray:  # a bias
+        return _ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 else np.add.reduce(cotangent, 0)
     extra = len(own) - len(shape)
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
     part = cotangent.sum(axis=axes) if type(cotangent) is Tracer else np.add.reduce(cotangent, axis=axes)
     return part if part.shape == shape else part.reshape(shape)
+
+
+@functools.lru_cache(maxsize=64)
+def _ones(size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """For the sum of the rows of a matrix as a product, which takes half the time of np.add.reduce."""
+    return np.ones(size, dtype)
 
 
 def stretch(value: Any, shape: tuple[int, ...]) -> Any:

@@ -21,7 +21,7 @@ from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
 _F = TypeVar("_F", bound=Callable[..., Any])
-_FLOAT64 = np.dtype(float)
+FLOAT64 = np.dtype(float)
 
 
 def named(f: Callable[..., Any]) -> str:
@@ -93,7 +93,7 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
         NoRuleError: it is complex.
     """
     kind = type(value)
-    if kind is float or kind is Tracer or (kind is np.ndarray and value.dtype is _FLOAT64):
+    if kind is float or kind is Tracer or (kind is np.ndarray and value.dtype is FLOAT64):
         return value
     if kind is int:
         return float(value)
@@ -147,7 +147,7 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
         if value is None:
             result.append(zeros(primal))
         elif type(value) is Tracer:
-            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else _FLOAT64
+            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else FLOAT64
             if type(value._primal) is not type(primal) or value.dtype != dtype:
                 value = in_kind(value, type(primal), dtype)
             result.append(value)

@@ -13,7 +13,7 @@ from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import leaf
+from funcgrad.transforms.arguments import FLOAT64, leaf
 
 _LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
 """Types of arguments that are a leaf, known without asking the tree."""
@@ -43,7 +43,8 @@ def record(
                 found, treedef = tree.flatten(argument)
                 tracers = []
                 for value in found:
-                    value = leaf(value, scope, place, argument)
+                    if type(value) is not np.ndarray or value.dtype is not FLOAT64:
+                        value = leaf(value, scope, place, argument)
                     leaves.append(value)
                     tracers.append(new_leaf(scope, value))
                 args[place] = tree.unflatten(treedef, tracers)
