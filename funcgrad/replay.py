@@ -95,8 +95,8 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
             records[scope.start :] = [None] * (len(records) - scope.start)
 
 
-def end_forward(scope: Scope) -> Scope | None:
-    """The function of a forward scope has ended, and its tangents were read off.
+def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
+    """The function of a forward scope has ended, and its tangents were read off. `given` are those that it started from.
 
     Returns:
         The scope that the results belong to: None if they are plain values.
@@ -110,7 +110,7 @@ def end_forward(scope: Scope) -> Scope | None:
         scope.orphans.clear()
         if scope.holds:
             scope.holds.release()
-    elif scope.root.keepers and not depends_on_outer(records, scope.start):
+    elif scope.root.keepers and not depends_on_outer(records, scope.start) and not any(type(one) is Tracer for one in given):
         del records[scope.start :]
         return None
     return parent
@@ -304,10 +304,14 @@ class Slice:
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
         for k in range(self.first, max(outputs, default=-1) + 1):
             record = records[k - offset]
-            for parent in record[1:-1]:
-                if parent in tangents:
-                    break
+            size = len(record)
+            if size == 3:  # the usual cases without a slice
+                depends = record[1] in tangents
+            elif size == 4:
+                depends = record[1] in tangents or record[2] in tangents
             else:
+                depends = any(parent in tangents for parent in record[1:-1])
+            if not depends:
                 continue
             if careful or scope is not None:
                 tangents[k] = _push_one(record, k, tangents, scope, careful)

@@ -355,6 +355,41 @@ def test_inner_solves_that_depend_on_outer_values_stay():
         assert by_jvp(derivative(f))(3.0) == 40.0
 
 
+PERMUTATIONS: dict[str, Function] = {
+    "v": lambda v: v,
+    "+v": lambda v: +v,
+    "v[::-1]": lambda v: v[::-1],
+    "v + 1": lambda v: v + 1.0,
+    "v.T": lambda v: v.T,
+}
+
+
+@pytest.mark.parametrize(("name", "f"), list(PERMUTATIONS.items()), ids=list(PERMUTATIONS))
+def test_traced_directions_at_constant_points(name: str, f: Function):
+    point, x, weights = np.array([2.0, 3.0]), np.array([5.0, 7.0]), np.array([1.0, 10.0])
+    permutation = np.eye(2)[::-1] if name == "v[::-1]" else np.eye(2)
+    inner: dict[str, tuple[Function, Any]] = {
+        "jvp": (lambda x: jvp(f, (point,), (x,))[1], permutation),
+        "jvp in jvp": (lambda x: jvp(lambda v: jvp(f, (point,), (v,))[1], (point,), (x,))[1], permutation),
+        "jvp with aux": (lambda x: jvp(lambda v: (f(v), v), (point,), (x,), has_aux=True)[1], permutation),
+        "two outputs": (lambda x: jvp(lambda v: (f(v), 2.0), (point,), (x,))[1][0], permutation),
+        "linearize": (lambda x: linearize(f, point)[1](x), permutation),
+        "vjp": (lambda x: vjp(f, point)[1](x)[0], permutation),
+        "vjp of jvp": (lambda x: vjp(lambda t: jvp(f, (point,), (t,))[1], point)[1](x)[0], permutation),
+        "hvp": (lambda x: hvp(lambda v: 0.5 * np.sum(f(v) ** 2))(point, x), np.eye(2)),
+    }
+    for case, (direction, jacobian) in inner.items():
+
+        def weighed(x: Any, direction: Function = direction) -> Any:
+            return np.sum(direction(x) * weights)
+
+        for found in (jacrev(direction)(x), jacfwd(direction)(x)):
+            np.testing.assert_array_equal(found, jacobian, err_msg=case)
+        for found in (grad(weighed)(x), vjp(weighed, x)[1](np.float64(1.0))[0], jacfwd(weighed)(x), vjp(direction, x)[1](weights)[0]):
+            np.testing.assert_array_equal(found, jacobian.T @ weights, err_msg=case)
+        np.testing.assert_array_equal(jvp(direction, (x,), (weights,))[1], jacobian @ weights, err_msg=case)
+
+
 def test_trees_and_keywords_through_nested_transforms():
     def loss(params: Any, *, scale: Any) -> Any:
         return scale * np.sum(params["w"] ** 2) * params["b"]

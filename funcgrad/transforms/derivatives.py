@@ -11,25 +11,8 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, ones, positions, zeros
-from funcgrad.transforms.forward import linearize
-from funcgrad.transforms.reverse import grad, vjp
-from funcgrad.transforms.stop import stop_gradient
-
-
-def _of_arguments(
-    name: str, f: Callable[..., Any], argnums: Argnums, args: Sequence[Any], kwargs: dict[str, Any]
-) -> tuple[Any, tuple[Any, ...]]:
-    """f as a function of the arguments to differentiate alone, and these."""
-    places = positions(name, checked_argnums(argnums), len(args))
-
-    def partial(*chosen: Any) -> Any:
-        full = list(args)
-        for place, value in zip(places, chosen, strict=True):
-            full[place] = value
-        return f(*full, **kwargs)
-
-    partial.__name__ = getattr(f, "__name__", "function")
-    return partial, tuple(args[place] for place in places)
+from funcgrad.transforms.recording import Kept, rebuilt
+from funcgrad.transforms.reverse import grad
 
 
 def _basis(leaves: Sequence[Any]) -> list[tuple[int, Any]]:
@@ -59,28 +42,27 @@ def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphi
     if holomorphic:
         raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
     is_single = not isinstance(argnums, (tuple, list, range))
+    numbers = checked_argnums(argnums)
     by_rows = transform == "jacrev"
     name = f"{transform} of {named(f)}"
 
     @looks_like(f, "Jacobian")
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
-        partial, chosen = _of_arguments(name, f, argnums, args, kwargs)
-        value, replay, *aux = (vjp if by_rows else linearize)(partial, *chosen, has_aux=has_aux)
-        in_leaves, in_tree = tree.flatten(chosen)
-        out_leaves, out_tree = tree.flatten(value)
-        seeded, seed_tree = (out_leaves, out_tree) if by_rows else (in_leaves, in_tree)
-        parts: dict[tuple[int, int], list[Any]] = {(n, m): [] for n in range(len(out_leaves)) for m in range(len(in_leaves))}
+        places = positions(name, numbers, len(args))
+        kept = Kept(name, f, args, kwargs, places, has_aux)
+        seeded = kept.outputs if by_rows else kept.leaves
+        parts: dict[tuple[int, int], list[Any]] = {(n, m): [] for n in range(len(kept.outputs)) for m in range(len(kept.leaves))}
         for n, unit in _basis(seeded):
-            seeds = tree.unflatten(seed_tree, [unit if m == n else zeros(one) for m, one in enumerate(seeded)])
-            for m, one in enumerate(tree.leaves(replay(seeds) if by_rows else replay(*seeds))):
+            seeds = [unit if m == n else zeros(one) for m, one in enumerate(seeded)]
+            found = kept.pull(name, tree.unflatten(kept.out_tree, seeds)) if by_rows else kept.push(name, rebuilt(seeds, kept.treedefs))
+            for m, one in enumerate(tree.leaves(found)):
                 parts[(n, m) if by_rows else (m, n)].append(one)
         blocks = []
-        for n, output in enumerate(out_leaves):
-            row = [_block(parts[n, m], output, primal, by_rows) for m, primal in enumerate(in_leaves)]
-            block = tree.unflatten(in_tree, row)
-            blocks.append(block[0] if is_single else block)
-        jacobian = tree.unflatten(out_tree, blocks)
-        return (jacobian, *aux) if has_aux else jacobian
+        for n, output in enumerate(kept.outputs):
+            row = rebuilt([_block(parts[n, m], output, primal, by_rows) for m, primal in enumerate(kept.leaves)], kept.treedefs)
+            blocks.append(row[0] if is_single else tuple(row))
+        jacobian = tree.unflatten(kept.out_tree, blocks)
+        return (jacobian, kept.aux) if has_aux else jacobian
 
     return jacobian_of
 
@@ -186,6 +168,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """
     checked_function(f, "hvp")
     gradient = grad(f, argnums)
+    numbers = checked_argnums(argnums)
     is_single = not isinstance(argnums, (tuple, list, range))
     name = f"hvp of {named(f)}"
 
@@ -194,9 +177,8 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         if len(args_and_v) < 2:
             raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
         *args, v = args_and_v
-        partial, chosen = _of_arguments(name, gradient, argnums, args, kwargs)
-        _, push = linearize(partial, *chosen)  # not jvp: the inner gradient keeps its records in any case
-        return push(v) if is_single else push(*v)
+        kept = Kept(name, gradient, args, kwargs, positions(name, numbers, len(args)))  # not jvp: the gradient keeps its records anyway
+        return kept.push(name, (v,) if is_single else tuple(v))
 
     del product.__wrapped__  # type: ignore[attr-defined]  # it takes one argument more than f
     return product
@@ -222,22 +204,26 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
         [ 2.  4. 10.]
     """
     checked_function(f, "elementwise_grad")
+    numbers = checked_argnums(argnums)
     if isinstance(argnums, (tuple, list, range)):
         raise InputTypeError(f"elementwise_grad differentiates one argument: argnums must be an integer, got {argnums!r}")
     name = f"elementwise_grad of {named(f)}"
 
     @looks_like(f, "Elementwise derivative")
     def derivative(*args: Any, **kwargs: Any) -> Any:
-        partial, (chosen,) = _of_arguments(name, f, argnums, args, kwargs)
-        value, pullback = vjp(partial, chosen)
-        if tree.structure(value) != tree.structure(chosen):
-            raise TreeError(f"{name}: the output must have the argument's structure, {tree.structure(chosen)}, got {tree.structure(value)}")
-        for (path, out), inside in zip(tree.flatten_with_path(value)[0], tree.leaves(chosen), strict=True):
+        places = positions(name, numbers, len(args))
+        kept = Kept(name, f, args, kwargs, places)
+        chosen = args[places[0]]
+        if tree.structure(kept.value) != tree.structure(chosen):
+            wanted, got = tree.structure(chosen), tree.structure(kept.value)
+            raise TreeError(f"{name}: the output must have the argument's structure, {wanted}, got {got}")
+        for (path, _), out, inside in zip(tree.flatten_with_path(kept.value)[0], kept.outputs, kept.leaves, strict=True):
             if shape_of(out) != shape_of(inside):
                 where = f" at {path}" if path else ""
                 raise InputValueError(
                     f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
-        return pullback(tree.map(lambda one: np.ones_like(one) if shape_of(one) else ones(one), stop_gradient(value)))[0]
+        seeds = [np.ones_like(raw(one)) if shape_of(one) else ones(one) for one in kept.outputs]
+        return kept.pull(name, tree.unflatten(kept.out_tree, seeds))[0]
 
     return derivative

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.errors import InputTypeError, TreeError
 from funcgrad.replay import end_forward, new_leaf, open_forward, outward
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label
@@ -79,7 +79,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         found, out_tree = output_leaves(name, output)
         pushed = [scope.tangents.get(one._index) if type(one) is Tracer and one._scope is scope else None for one in found]
     finally:
-        parent = end_forward(scope)
+        parent = end_forward(scope, given)
     if parent is None:
         pushed = [raw(one) for one in pushed]
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
@@ -112,21 +112,11 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
         (10.0, 5.0, 2.0)
     """
     checked_function(f, "linearize")
-    name = f"linearize of {named(f)}"
-    kept = Kept(name, f, primals, has_aux)
+    kept = Kept(f"linearize of {named(f)}", f, primals, has_aux=has_aux)
+    name = f"f_jvp of {named(f)}"
 
     def f_jvp(*tangents: Any) -> Any:
         """Directional derivative at the point of linearization."""
-        if len(tangents) != len(primals):
-            raise InputValueError(f"f_jvp of {named(f)} takes {len(primals)} tangents, got {len(tangents)}")
-        directions = []
-        rest = iter(kept.leaves)
-        for n, (tangent, treedef) in enumerate(zip(tangents, kept.treedefs, strict=True)):
-            known = tree.structure(0.0) if treedef is None else treedef
-            directions += fitting(f"f_jvp of {named(f)}", f"tangent {n}", tangent, known, [next(rest) for _ in range(known.num_leaves)])
-        pushed: list[Any] = [None] * len(kept.outputs)
-        for (n, _), one in zip(kept.traced, kept.piece.forward(directions, [index for _, index in kept.traced]), strict=True):
-            pushed[n] = one
-        return tree.unflatten(kept.out_tree, settled(pushed, kept.outputs, directions))
+        return kept.push(name, tangents)
 
     return (kept.value, f_jvp, kept.aux) if has_aux else (kept.value, f_jvp)

@@ -99,11 +99,7 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
             values[index] = value
             return Tracer(value, scope, index)
 
-        def call(*inputs: Any) -> Any:
-            return f(*inputs, **kwargs)
-
-        call.__name__ = named(f)
-        kept = Kept(f"make_tape of {named(f)}", call, args, make=make)
+        kept = Kept(f"make_tape of {named(f)}", f, args, kwargs, make=make)
         records, offset = kept.piece.records, kept.piece.offset
         seeds = [(index, np.ones_like(kept.outputs[n]) if np.ndim(kept.outputs[n]) else ones(kept.outputs[n])) for n, index in kept.traced]
         cotangents = kept.piece.cotangents(seeds)

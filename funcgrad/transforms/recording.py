@@ -8,19 +8,19 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError
+from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import FLOAT64, leaf
+from funcgrad.transforms.arguments import FLOAT64, fitting, leaf, settled
 
 _LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
 """Types of arguments that are a leaf, known without asking the tree."""
 
 
 def record(
-    scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], places: list[int]
+    scope: Scope, f: Callable[..., Any], args: list[Any], kwargs: dict[str, Any], places: Sequence[int]
 ) -> tuple[Any, Slice, list[Any], list[Any]]:
     """Run f with tracers in the given places, in a scope that is closed whatever happens.
 
@@ -105,7 +105,7 @@ class Kept:
 
     Attributes:
         piece: the slice.
-        leaves, treedefs: the inputs, flat, and the structure of each argument.
+        leaves, treedefs: the inputs, flat, and the structure of each traced argument (None for a bare leaf).
         value, aux: the output, and what f returned beside it.
         outputs, out_tree: the leaves of the output (only their shapes and dtypes matter) and its structure.
         traced: (number, position) of each output leaf that depends on the inputs.
@@ -114,14 +114,22 @@ class Kept:
     __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value")
 
     def __init__(
-        self, name: str, f: Callable[..., Any], primals: Sequence[Any], has_aux: bool = False, make: Callable[..., Any] | None = None
+        self,
+        name: str,
+        f: Callable[..., Any],
+        args: Sequence[Any],
+        kwargs: dict[str, Any] | None = None,
+        places: Sequence[int] | None = None,
+        has_aux: bool = False,
+        make: Callable[..., Any] | None = None,
     ) -> None:
         scope = open_keeping(Label(name))
         if make is not None:
             scope.make = make
         kept: Slice | None = None
         try:
-            output, piece, self.leaves, self.treedefs = record(scope, f, list(primals), {}, list(range(len(primals))))
+            traced = range(len(args)) if places is None else places
+            output, piece, self.leaves, self.treedefs = record(scope, f, list(args), kwargs or {}, traced)
             output, aux = with_aux(name, output) if has_aux else (output, None)
             found, self.out_tree = output_leaves(name, output)
             piece.keep()
@@ -133,6 +141,26 @@ class Kept:
             self.piece = kept = piece
         finally:
             end_keeping(scope, kept)
+
+    def pull(self, name: str, ct: Any) -> list[Any]:
+        """A tree of cotangents for each traced argument, for one of the output. `name` is whom errors speak of."""
+        seeds = fitting(name, "cotangent", ct, self.out_tree, self.outputs)
+        found = self.piece.backward([(index, seeds[n]) for n, index in self.traced])
+        return rebuilt(settled(found, self.leaves, seeds), self.treedefs)
+
+    def push(self, name: str, tangents: Sequence[Any]) -> Any:
+        """The tree of tangents of the output, for one of each traced argument. `name` is whom errors speak of."""
+        if len(tangents) != len(self.treedefs):
+            raise InputValueError(f"{name} takes {len(self.treedefs)} tangents, got {len(tangents)}")
+        directions: list[Any] = []
+        for n, (tangent, treedef) in enumerate(zip(tangents, self.treedefs, strict=True)):
+            known = tree.LEAF if treedef is None else treedef
+            start = len(directions)
+            directions += fitting(name, f"tangent {n}", tangent, known, self.leaves[start : start + known.num_leaves])
+        pushed: list[Any] = [None] * len(self.outputs)
+        for (n, _), one in zip(self.traced, self.piece.forward(directions, [index for _, index in self.traced]), strict=True):
+            pushed[n] = one
+        return tree.unflatten(self.out_tree, settled(pushed, self.outputs, directions))
 
 
 def _detached(value: Any, scope: Scope, parent: Scope | None) -> Any:

@@ -13,7 +13,7 @@ from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, fitting, looks_like, named, ones, positions, settled
+from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, ones, positions, settled
 from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
 
 P = ParamSpec("P")
@@ -164,12 +164,11 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         (array([ 3., 30.]), 21.0)
     """
     checked_function(f, "vjp")
-    kept = Kept(f"vjp of {named(f)}", f, primals, has_aux)
+    kept = Kept(f"vjp of {named(f)}", f, primals, has_aux=has_aux)
+    name = f"pullback of {named(f)}"
 
     def pullback(ct: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments for a cotangent of the output."""
-        cotangents = fitting(f"pullback of {named(f)}", "cotangent", ct, kept.out_tree, kept.outputs)
-        found = kept.piece.backward([(index, cotangents[n]) for n, index in kept.traced])
-        return tuple(rebuilt(settled(found, kept.leaves, cotangents), kept.treedefs))
+        return tuple(kept.pull(name, ct))
 
     return (kept.value, pullback, kept.aux) if has_aux else (kept.value, pullback)
