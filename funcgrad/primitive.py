@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from funcgrad.errors import NoRuleError
+from funcgrad.errors import InputValueError, NoRuleError
 
 Operation = Callable[..., Any]
 
@@ -18,6 +18,8 @@ OPERATIONS: dict[Any, Operation] = {}
 PRIMITIVES: dict[str, str] = {}
 """Name of each primitive -> its kind."""
 
+_OWNERS: dict[str, str | None] = {}
+
 
 def register(function: Any, operation: Operation) -> Operation:
     """Let `operation` answer for a NumPy function whenever an argument of it is a tracer."""
@@ -25,11 +27,17 @@ def register(function: Any, operation: Operation) -> Operation:
     return operation
 
 
-def declare(name: str, kind: str) -> None:
-    """Note a primitive. A name is declared once: two rules for one primitive could drift apart."""
-    if name in PRIMITIVES:
-        raise ValueError(f"the primitive {name!r} is defined already, as {PRIMITIVES[name]}")
+def declare(name: str, kind: str, function: Any) -> None:
+    """Note a primitive. Only the module of its function may define it anew: two rules for one primitive would drift apart.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+    """
+    owner = getattr(function, "__module__", None)
+    if name in PRIMITIVES and _OWNERS[name] != owner:
+        raise InputValueError(f"the primitive {name!r} is defined already, in {_OWNERS[name] or 'NumPy'}: choose another name")
     PRIMITIVES[name] = kind
+    _OWNERS[name] = owner
 
 
 def operation_of(function: Any) -> Operation:

@@ -160,7 +160,10 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
         tangents = forward.tangents
         for parent in record[1:-1]:
             if parent in tangents:
-                tangent = quietly(_push_one, record, index, tangents, forward.parent, True)
+                if type(answer) is float:  # rules make no warnings on Python floats
+                    tangent = _push_one(record, index, tangents, forward.parent, True)
+                else:
+                    tangent = quietly(_push_one, record, index, tangents, forward.parent, True)
                 tangents[index] = tangent
                 held.append(Tangent(root, tangents, index, tangent))
                 break

@@ -128,8 +128,9 @@ class Tracer:
 
     def _refuse(self, what: str) -> NoReturn:
         raise ConcretizationError(
-            f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: use NumPy functions instead of those of "
-            "math, or funcgrad.stop_gradient(x) where the plain value is meant"
+            f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: instead of a[i] = tracer collect the values in "
+            "a list and np.stack them (or use np.where, x.at[i].set(v)); use NumPy's functions instead of those of math; where the plain value "
+            "is meant, funcgrad.stop_gradient(x)"
         )
 
     def __float__(self) -> NoReturn:

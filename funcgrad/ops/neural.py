@@ -84,7 +84,7 @@ def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
 
 _CROSS_ENTROPY = _cross_entropy_rule(lambda t, slope: t * slope)
 _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * slope))
-declare("softmax_cross_entropy", "general")
+declare("softmax_cross_entropy", "general", _cross_entropy)
 
 
 def softmax_cross_entropy(logits: Any, labels: Any) -> Any:

@@ -167,7 +167,7 @@ def _pull_concatenate(cotangent: Any, record: Record, cotangents: Any) -> None:
 
 
 _CONCATENATE = Rule("concatenate", _push_concatenate, _pull_concatenate, lambda record, index, scope: record)
-declare("concatenate", "linear")
+declare("concatenate", "linear", np.concatenate)
 
 
 def concatenate(arrays: Any, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:

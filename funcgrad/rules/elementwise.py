@@ -15,10 +15,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import InputTypeError
 from funcgrad.primitive import declare, register
 from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
+from funcgrad.silence import quietly
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
@@ -27,7 +29,12 @@ Partial = Any  # Callable[..., Any], None for the identity, False for an operand
 
 def parameters(partial: Partial) -> tuple[str, ...]:
     """The residuals that a partial asks for, in its order."""
-    return () if partial is None else partial.__code__.co_varnames[1 : partial.__code__.co_argcount]
+    if partial is None:
+        return ()
+    names: tuple[str, ...] = partial.__code__.co_varnames[1 : partial.__code__.co_argcount]
+    if not {"x", "y", "ans"}.issuperset(names):
+        raise InputTypeError(f"a partial takes t and then some of x, y and ans, by these names; got the parameters {('t', *names)}")
+    return names
 
 
 def strongly(partial: Partial) -> Partial:
@@ -92,11 +99,11 @@ def unary(
             try:
                 return on_float(x)
             except (ValueError, OverflowError):
-                return float(ufunc(x))
+                return float(quietly(ufunc, x))  # plain values come from rules alone: no warnings there
         return ufunc(x)
 
     operation.__name__ = operation.__qualname__ = name
-    declare(name, "elementwise")
+    declare(name, "elementwise", ufunc)
     return operation if is_ours else register(ufunc, operation)
 
 
@@ -217,7 +224,7 @@ def binary(
     operation = _two_operands(
         name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strengthen, PLAIN, (False, True)
     )
-    declare(name, "elementwise")
+    declare(name, "elementwise", ufunc)
     register(ufunc, operation)
     return operation
 
@@ -234,7 +241,7 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
     Returns:
         The operation on tracers and arrays.
     """
-    declare(name, "multilinear")
+    declare(name, "multilinear", function)
     pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))
     always = dict.fromkeys(PLAIN, "True")
     return _two_operands(name, function, (transpose_x, transpose_y), pushes, "function(x, y)", None, keep_zeros_in_sums, always, (False,))

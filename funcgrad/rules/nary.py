@@ -126,7 +126,7 @@ def elementwise(function: Any, *partials: Directional | None) -> Operation:
         return answer
 
     operation.__name__ = operation.__qualname__ = name
-    declare(name, "elementwise")
+    declare(name, "elementwise", function)
     register(function, operation)
     return operation
 
@@ -171,7 +171,7 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
 
     operation.__name__ = operation.__qualname__ = name
     operation.rule = rule  # type: ignore[attr-defined]
-    declare(name, "linear")
+    declare(name, "linear", function)
     return operation
 
 
@@ -208,7 +208,7 @@ def multilinear(function: Any, *transposes: Directional, each: Directional | Non
     rule.strong = _rule(name, strong(push_one), strong(pull_one))
     arrays = None if each is not None else len(transposes)
     operation = _operation(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, keeps_answer=False)
-    declare(name, "multilinear")
+    declare(name, "multilinear", function)
     return operation
 
 
@@ -246,7 +246,7 @@ def general(
         rule.strong = _rule(name, parts(strong[0]), parts(strong[1]))
     kept = keeps.split()
     operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept)
-    declare(name, "general")
+    declare(name, "general", function)
     return operation
 
 
@@ -261,6 +261,6 @@ def nondifferentiable(function: Any) -> Operation:
         return answer
 
     operation.__name__ = operation.__qualname__ = function.__name__
-    declare(function.__name__, "nondifferentiable")
+    declare(function.__name__, "nondifferentiable", function)
     register(function, operation)
     return operation

@@ -6,12 +6,14 @@ Owns the text and its compilation. What goes into the braces is decided by `func
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad.rules.values import NUMBERS, constant, plain_constant, shape_of, stretch, unbroadcast
+from funcgrad.silence import quietly
 from funcgrad.tape import innermost
 from funcgrad.tracer import Tracer
 
@@ -68,7 +70,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
             try:
                 return {call}
             except ArithmeticError:
-                return on_error(x, y)
+                return quietly(on_error, x, y)  # plain values come from rules alone: no warnings there
         make = scope.make
         if make is not Tracer:
             return make(ans, scope, index)
@@ -129,6 +131,9 @@ def build(dx, dy, push_dx, push_dy):
 """
 
 
+_numbers = itertools.count(1)
+
+
 class _Source:
     """What tracebacks ask for the lines of a text that is in no file."""
 
@@ -149,6 +154,7 @@ def builder(source: str) -> Callable[..., Any]:
         "Tracer": Tracer,
         "constant": constant,
         "plain_constant": plain_constant,
+        "quietly": quietly,
         "float64": np.float64,
         "innermost": innermost,
         "ndarray": np.ndarray,
@@ -157,6 +163,6 @@ def builder(source: str) -> Callable[..., Any]:
         "stretch": stretch,
         "unbroadcast": unbroadcast,
     }
-    exec(compile(source, f"funcgrad.rules.templates {hash(source):x}", "exec"), namespace)
+    exec(compile(source, f"funcgrad.rules.templates {next(_numbers)}", "exec"), namespace)
     build: Callable[..., Any] = namespace["build"]
     return build

@@ -17,6 +17,7 @@ _SYMBOLS = {
     "power": "**",
     "remainder": "%",
     "matmul": "@",
+    "matmul_2d": "@",
     "negative": "neg",
     "absolute": "abs",
 }

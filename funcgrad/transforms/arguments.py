@@ -5,6 +5,7 @@ Owns the contract on inputs and the form of gradients. Knows no tape.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -110,10 +111,15 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
             raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet, real and imaginary parts apart can")
     else:
         got = f"{value!r:.60} ({kind.__name__})"
-    raise InputTypeError(
-        f"{name}: {place} is {got}, but only real floating-point numbers and arrays can be differentiated: "
-        + ("use array.filled(...)" if isinstance(value, np.ma.MaskedArray) else "use np.asarray(x, float), or leave it out of argnums")
-    )
+    if isinstance(value, np.ma.MaskedArray):
+        remedy = "use array.filled(...)"
+    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biu":
+        remedy = "use np.asarray(x, float), or leave it out of argnums"
+    elif dataclasses.is_dataclass(value):
+        remedy = f"make its class a tree with funcgrad.tree.register_dataclass({kind.__name__}), or leave it out of argnums"
+    else:
+        remedy = "leave it out of argnums (funcgrad.tree.register_node makes a tree of a class that holds numbers)"
+    raise InputTypeError(f"{name}: {place} is {got}, but only real floating-point numbers and arrays can be differentiated: {remedy}")
 
 
 def zeros(value: Any) -> Any:

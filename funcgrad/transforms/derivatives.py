@@ -178,7 +178,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
             raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
         *args, v = args_and_v
         kept = Kept(name, gradient, args, kwargs, positions(name, numbers, len(args)))  # not jvp: the gradient keeps its records anyway
-        return kept.push(name, (v,) if is_single else tuple(v))
+        return kept.push(name, (v,) if is_single else tuple(v), "vector v (the last argument)")
 
     del product.__wrapped__  # type: ignore[attr-defined]  # it takes one argument more than f
     return product

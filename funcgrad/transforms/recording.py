@@ -148,15 +148,15 @@ class Kept:
         found = self.piece.backward([(index, seeds[n]) for n, index in self.traced])
         return rebuilt(settled(found, self.leaves, seeds), self.treedefs)
 
-    def push(self, name: str, tangents: Sequence[Any]) -> Any:
-        """The tree of tangents of the output, for one of each traced argument. `name` is whom errors speak of."""
+    def push(self, name: str, tangents: Sequence[Any], what: str = "tangent") -> Any:
+        """The tree of tangents of the output, for one of each traced argument. `name` and `what` are for errors."""
         if len(tangents) != len(self.treedefs):
-            raise InputValueError(f"{name} takes {len(self.treedefs)} tangents, got {len(tangents)}")
+            raise InputValueError(f"{name} takes {len(self.treedefs)} {what}s, got {len(tangents)}")
         directions: list[Any] = []
         for n, (tangent, treedef) in enumerate(zip(tangents, self.treedefs, strict=True)):
             known = tree.LEAF if treedef is None else treedef
             start = len(directions)
-            directions += fitting(name, f"tangent {n}", tangent, known, self.leaves[start : start + known.num_leaves])
+            directions += fitting(name, f"{what} {n}" if len(tangents) > 1 else what, tangent, known, self.leaves[start : start + known.num_leaves])
         pushed: list[Any] = [None] * len(self.outputs)
         for (n, _), one in zip(self.traced, self.piece.forward(directions, [index for _, index in self.traced]), strict=True):
             pushed[n] = one

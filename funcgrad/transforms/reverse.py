@@ -36,7 +36,7 @@ def _checked_scalar(name: str, output: Any) -> None:
         got = f"a {type(value).__name__} ({tree.structure(value)})"
     raise InputTypeError(
         f"{name} needs a function whose output is one real number, got {got}: reduce it (np.sum, np.mean), or use jacrev for all its "
-        "derivatives or vjp for a weighted sum of them" + ("; has_aux=True lets f return (output, aux)" if type(value) is tuple else "")
+        "derivatives, vjp for a weighted sum of them, elementwise_grad where each output depends on one input" + ("; has_aux=True lets f return (output, aux)" if type(value) is tuple else "")
     )
 
 
@@ -94,7 +94,7 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, ho
         14.0
         >>> print(grad(lambda params: np.sum(params["w"]) * params["b"])({"w": np.ones(2), "b": 3.0}))
         {'b': 2.0, 'w': array([3., 3.])}
-        >>> grad(grad(np.sin))(0.5) == -np.sin(0.5)
+        >>> bool(grad(grad(np.sin))(0.5) == -np.sin(0.5))
         True
     """
     pick = (lambda value, gradient: (gradient, value[1])) if has_aux else (lambda value, gradient: gradient)
