@@ -24,7 +24,7 @@ class NoRuleError(FuncgradError, NotImplementedError):
 
 
 class StaleTracerError(FuncgradError, RuntimeError):
-    """A tracer that was used after the transform that made it had ended."""
+    """A tracer that was used after the transform that made it had ended, or on another thread."""
 
 
 class ConcretizationError(FuncgradError, TypeError):

@@ -24,7 +24,7 @@ import numpy as np
 
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
-from funcgrad.tape import COPIED_BYTES, Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, hold, open_scope
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -39,7 +39,7 @@ class Sparse(dict[int, Any]):
 
 
 def has_nan(value: Any) -> bool:
-    """Whether a replayed value holds a NaN (now and then also True for a complex infinity, which costs time only)."""
+    """Whether a replayed value holds a NaN."""
     if type(value) is Tracer:
         value = value._primal
     if type(value) is not np.ndarray:
@@ -61,9 +61,16 @@ def open_keeping(label: Label) -> Scope:
     return scope
 
 
+def watch(scope: Scope) -> dict[int, Any]:
+    """The values of all records that a scope and those inside it will make, by position: for people to read."""
+    scope.make = follow
+    scope.watched = {}
+    return scope.watched
+
+
 def open_forward(label: Label) -> Scope:
     """A scope whose tangents follow each record as it comes; the records need not be kept."""
-    scope = open_scope(label, follow)
+    scope = open_scope(label, Tracer)
     scope.make = follow
     scope.forwards = (*scope.forwards, scope)
     scope.tangents = {}
@@ -126,10 +133,7 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
         value = value._primal
     else:
         if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
-            if value.base is not None and value.nbytes <= COPIED_BYTES:
-                value = value.copy()
-            else:
-                scope.root.holds.add(value)
+            value = hold(value, scope.root)
         records.append(CONSTANT_LEAF)
     tracer: Tracer = scope.make(value, scope, index)
     return tracer
@@ -153,6 +157,8 @@ def outward(value: Any, scope: Scope, parent: Scope | None) -> Any:
 def follow(answer: Any, scope: Scope, index: int) -> Tracer:
     """Make the tracer of a new record and push the tangents of all enclosing forward scopes through it, the outermost first."""
     tracer = Tracer(answer, scope, index)
+    if scope.watched is not None:
+        scope.watched[index] = answer
     record = scope.records[index]
     root = scope.root
     held = []

@@ -28,13 +28,12 @@ class Rule:
         push: Callable[[Record, Any], Any],
         pull: Callable[[Any, Record, Any], None],
         lift: Callable[[Record, int, Scope], Record],
-        strong: Rule | None = None,
     ) -> None:
         self.name = name
         self.push = push
         self.pull = pull
         self.lift = lift
-        self.strong = strong
+        self.strong: Rule | None = None
         self.constant: tuple[str, Callable[[Record], Any]] | None = None
 
 

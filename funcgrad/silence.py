@@ -25,7 +25,7 @@ if int(np.__version__.partition(".")[0]) >= 2:
             contexts.append(context)
 
     def _quiet_context() -> contextvars.Context:
-        context = contextvars.copy_context()
+        context = contextvars.Context()
         context.run(np.seterr, all="ignore")
         return context
 

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, StaleTracerError
+from funcgrad.errors import StaleTracerError
 
 Record = tuple[Any, ...]
 
@@ -39,17 +39,33 @@ class Label:
 class Scope:
     """One transform while its function runs.
 
-    `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what a forward scope needs done with each record.
+    `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what has to be done with each record.
     `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
-    by position, where it is one of them. The outermost scope (`root`) also counts the scopes that need their records kept (`keepers`),
-    keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not change meanwhile (`holds`).
+    by position, where it is one of them; `watched` takes all values where somebody is to look at them. The outermost scope (`root`) also
+    counts the scopes that need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the
+    arrays that must not change meanwhile (`holds`).
     """
 
-    __slots__ = ("depth", "forwards", "holds", "keepers", "label", "make", "orphans", "parent", "records", "root", "start", "tangents")
+    __slots__ = (
+        "depth",
+        "forwards",
+        "holds",
+        "keepers",
+        "label",
+        "make",
+        "orphans",
+        "parent",
+        "records",
+        "root",
+        "start",
+        "tangents",
+        "watched",
+    )
 
     records: Any  # list[Record], or Label once the scope is closed
     root: Any  # Scope; None once the outermost has ended, lest it refer to itself
     forwards: tuple[Scope, ...]
+    watched: dict[int, Any] | None
     start: int
     tangents: dict[int, Any]
     orphans: list[Tangent]
@@ -63,6 +79,7 @@ class Scope:
             self.root = self
             self.make = make
             self.forwards = ()
+            self.watched = None
             self.records = []
             self.depth = self.keepers = 0
             self.orphans = []
@@ -71,6 +88,7 @@ class Scope:
             self.root = parent.root
             self.make = parent.make
             self.forwards = parent.forwards
+            self.watched = parent.watched
             self.records = parent.records
             self.start = len(parent.records)
             self.depth = parent.depth + 1
@@ -118,10 +136,8 @@ def check_open(scope: Scope, around: Scope | None, user: str) -> None:
 def innermost(first: Scope, second: Scope) -> Scope:
     """The scope that a result of tracers of both belongs to."""
     if first.records is not second.records:
-        len(first.records), len(second.records)  # raises where one of them is closed
-        raise ConcretizationError(
-            f"tracers of {first.name} and of {second.name} met, which run on different threads: each thread differentiates its own values"
-        )
+        len(second.records)  # raises where it is closed
+        check_open(first, second, second.name)
     return first if first.depth >= second.depth else second
 
 
@@ -220,13 +236,19 @@ COPIED_BYTES = 1 << 15
 """Views up to this size are copied instead of held: it costs less, and writing through another view of their base cannot reach the copy."""
 
 
+def hold(array: np.ndarray, root: Scope) -> np.ndarray:
+    """The array to keep for an array: itself, held, or a copy."""
+    if array.base is not None and array.nbytes <= COPIED_BYTES:
+        return np.array(array)
+    root.holds.add(array)
+    return array
+
+
 def protect(array: np.ndarray, scope: Scope) -> np.ndarray:
     """An array for a record to keep until the replay: changing the original in place raises, or leaves what is kept as it was."""
     root = scope.root
     if root is None:
         len(scope.records)  # closed: raises
     elif root.keepers:
-        if array.base is not None and array.nbytes <= COPIED_BYTES:
-            return np.array(array)
-        root.holds.add(array)
+        return hold(array, root)
     return array

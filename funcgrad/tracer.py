@@ -126,21 +126,24 @@ class Tracer:
             raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use the value that np.{name} returns")
         raise NoRuleError(f"np.{name} with {', '.join(options)} has no derivative rule yet: leave that out, or use np.where or astype")
 
-    def _refuse(self, what: str) -> NoReturn:
+    def _refuse(self, what: str, remedy: str = "") -> NoReturn:
         raise ConcretizationError(
-            f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: instead of a[i] = tracer collect the values in "
-            "a list and np.stack them (or use np.where, x.at[i].set(v)); use NumPy's functions instead of those of math; where the plain value "
-            "is meant, funcgrad.stop_gradient(x)"
+            f"{what} of a tracer (shape {self.shape}, {self.dtype}) would drop its derivative: {remedy}where the plain value is meant, use "
+            "funcgrad.stop_gradient(x)"
         )
 
     def __float__(self) -> NoReturn:
-        self._refuse("float()")
+        self._refuse(
+            "float()",
+            "use NumPy's functions instead of those of math; instead of a[i] = tracer collect the values in a list for np.stack, or use "
+            "np.where or x.at[i].set(v); ",
+        )
 
     def __int__(self) -> NoReturn:
         self._refuse("int()")
 
     def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
-        self._refuse("using it as an index or int()")
+        self._refuse("int() or use as an index")
 
     def __complex__(self) -> NoReturn:
         self._refuse("complex()")

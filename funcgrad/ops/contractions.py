@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import InputValueError
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose
@@ -77,8 +76,7 @@ _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
 
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """np.dot."""
-    if out is not None:
-        refuse_out("dot", out)
+    refuse_out("dot", out)
     return multiply(a, b) if shape_of(a) == () or shape_of(b) == () else _dot_arrays(a, b)
 
 
@@ -126,8 +124,6 @@ def _explicit(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str]
     """The terms of the operands and of the result, a letter for each axis: no ellipsis and no implied result."""
     left, arrow, out = subscripts.replace(" ", "").partition("->")
     terms = left.split(",")
-    if len(terms) != len(shapes):
-        raise InputValueError(f"einsum: the subscripts {subscripts!r} name {len(terms)} operands, but {len(shapes)} were given")
     spare = [letter for letter in _LETTERS if letter not in subscripts]
     hidden = [len(shape) - len(term) + 3 if "..." in term else 0 for term, shape in zip(terms, shapes, strict=True)]
     widest = "".join(spare[: max(hidden)])
@@ -135,9 +131,6 @@ def _explicit(subscripts: str, shapes: list[tuple[int, ...]]) -> tuple[list[str]
         seen = "".join(terms).replace(".", "")
         out = "..." * ("..." in left) + "".join(sorted(letter for letter in set(seen) if seen.count(letter) == 1))
     terms = [term.replace("...", widest[len(widest) - n :]) for term, n in zip(terms, hidden, strict=True)]
-    for term, shape in zip(terms, shapes, strict=True):
-        if len(term) != len(shape):
-            raise InputValueError(f"einsum: the term {term!r} of {subscripts!r} names {len(term)} axes of an operand of shape {shape}")
     return terms, out.replace("...", widest)
 
 

@@ -26,7 +26,7 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
     return _where(condition, x, y)
 
 
-_where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t))
+_where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t), keeps=(0,))
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -196,8 +196,8 @@ register(np.clip, clip)
 # ------------------------------------------------------------------------------------------------ parts of a number
 
 copysign = elementwise(np.copysign, lambda t, x, y: t * (sign(x) * np.copysign(1.0, y)), None)
-nextafter = elementwise(np.nextafter, lambda t, x, y: t, None)
-ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None)
+nextafter = elementwise(np.nextafter, lambda t, x, y: t, None, keeps=())
+ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None, keeps=(1,))
 
 
 def _fraction(x: Any) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops.structural import normalized_axes
+from funcgrad.ops.structural import normalized, normalized_axes
 from funcgrad.primitive import register
 from funcgrad.rules import linear
 from funcgrad.rules.values import raw, refuse_out, shape_of
@@ -48,13 +48,11 @@ scatter: Any = linear(_scatter, lambda ct, _, shape, index: ct[index], name="sca
 
 
 def _settled(index: Any, x: Tracer) -> Any:
-    """An index that cannot change any more: tracers by their values, lists as arrays, arrays protected."""
+    """An index that cannot change any more: lists as arrays, arrays protected, tracers by their values."""
     if type(index) is tuple:
         return tuple(_settled(part, x) for part in index)
     if type(index) in _BASIC:
         return index
-    if type(index) is slice:
-        return slice(*map(raw, (index.start, index.stop, index.step)))
     index = np.asarray(index) if isinstance(index, list) else raw(index)
     return protect(index, x._scope) if type(index) is np.ndarray else index
 
@@ -83,12 +81,13 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
     indices = np.asarray(raw(indices))
     if axis is None:
         a, axis = np.ravel(a), 0
+    axis = normalized(axis, len(shape_of(a)))
     size = shape_of(a)[axis]
     if mode == "wrap":
         indices = indices % size
     elif mode == "clip":
         indices = np.clip(indices, 0, size - 1)
-    return a[(slice(None),) * (axis % len(shape_of(a))) + (indices,)]
+    return a[(slice(None),) * axis + (indices,)]
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
@@ -107,6 +106,7 @@ def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
     """np.repeat, as taking rows more than once."""
     if axis is None:
         a, axis = np.ravel(a), 0
+    axis = normalized(axis, len(shape_of(a)))
     return take(a, np.repeat(np.arange(shape_of(a)[axis]), raw(repeats)), axis)
 
 
@@ -119,8 +119,9 @@ def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """np.array_split, as slices."""
+    axis = normalized(axis, len(shape_of(ary)))
     parts = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
-    before = (slice(None),) * (axis % len(shape_of(ary)))
+    before = (slice(None),) * axis
     along = [slice(int(part[0]), int(part[-1]) + 1) if part.size else slice(0, 0) for part in parts]
     pieces = [(*before, piece) for piece in along]
     return [ary[piece] for piece in pieces]
@@ -128,6 +129,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """np.split, as slices."""
+    axis = normalized(axis, len(shape_of(ary)))
     size = shape_of(ary)[axis]
     if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
         raise ValueError(f"split needs equal parts: an axis of {size} does not divide into {indices_or_sections}; use np.array_split")
@@ -148,11 +150,11 @@ class _Updater:
         return _pick(self._x, self._index)
 
     def add(self, values: Any) -> Any:
-        """X with `values` added to the elements; an element that the index names twice gets both."""
+        """x with `values` added to the elements; an element that the index names twice gets both."""
         return self._x + scatter(np.broadcast_to(values, self.get().shape), self._x.shape, self._index)
 
     def set(self, values: Any) -> Any:
-        """X with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
+        """x with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
         hits = _scatter(np.ones(self.get().shape), self._x.shape, self._index)
         if (hits > 1).any():
             raise IndexError(f"x.at[index].set(v) with an index that names an element more than once: {self._index!r}")

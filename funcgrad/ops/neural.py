@@ -92,7 +92,7 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
 
     Args:
         logits: float array, shape (..., classes): unnormalized log-probabilities.
-        labels: constant; integers of shape (...), the right class of each row, or weights of shape (..., classes), one-hot or soft.
+        labels: integers of shape (...), the right class of each row, or weights of shape (..., classes), one-hot or soft.
 
     Returns:
         A number, in nats.
@@ -106,8 +106,11 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         >>> print(round(float(softmax_cross_entropy(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 1]))), 6))
         0.220095
     """
-    labels = labels if type(labels) is np.ndarray else np.asarray(raw(labels))
+    logits = logits if type(logits) is Tracer or type(logits) is np.ndarray else np.asarray(logits, float)
+    labels = labels if type(labels) is Tracer or type(labels) is np.ndarray else np.asarray(labels)
     shape = logits.shape
+    if type(labels) is Tracer and labels.shape == shape != ():
+        return np.sum(labels * (logsumexp(logits, -1, True) - logits)) / math.prod(shape[:-1])
     if labels.shape == shape[:-1] and shape:
         if labels.dtype.kind not in "iu":
             raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
@@ -122,7 +125,7 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
     else:
         labels = labels.astype(logits.dtype, copy=False)
     if type(logits) is not Tracer:
-        return _cross_entropy(np.asarray(logits), labels)[0]
+        return _cross_entropy(logits, labels)[0]
     values, scope = logits._primal, logits._scope
     answer, slope = _cross_entropy(values, labels)
     records = scope.records

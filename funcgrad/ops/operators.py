@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.errors import ConcretizationError
 from funcgrad.ops import contractions, elementwise, indexing, reductions, structural
 from funcgrad.rules import linear
-from funcgrad.rules.values import raw
+from funcgrad.rules.values import raw, refuse_complex
 from funcgrad.tracer import Tracer
 
 _OPERATORS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
@@ -66,7 +66,7 @@ def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", sub
     """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
     wanted = np.dtype(dtype)
     if wanted.kind == "c":
-        raise NoRuleError("astype(complex): complex numbers cannot be differentiated yet, real and imaginary parts apart can")
+        refuse_complex("astype(complex)")
     return _astype(x, wanted) if wanted.kind == "f" else np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
 
 

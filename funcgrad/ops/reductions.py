@@ -26,8 +26,7 @@ def _checked(
     name: str, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True
 ) -> tuple[Axis, bool]:
     """The arguments that every reduction takes; those that have no rule are refused by name."""
-    if out is not None:
-        refuse_out(name, out)
+    refuse_out(name, out)
     if dtype is not None or initial is not _MISSING or where is not True:
         option = "dtype" if dtype is not None else "initial" if initial is not _MISSING else "where"
         raise NoRuleError(f"np.{name}({option}=...) has no derivative rule yet: apply np.where or astype to the array instead")

@@ -1,4 +1,4 @@
-"""The kind of the hot path: elementwise operations of one or two arguments.
+"""The kinds of the hot path: elementwise operations of one or two arguments, and bilinear ones.
 
 Owns the closures that run once for each number-crunching operation of a user's function, and those that replay it. They are written out by
 arity and by what is kept, so that none tests at run time what is known when the primitive is defined: the variants of a binary operation
@@ -18,9 +18,8 @@ import numpy as np
 from funcgrad.errors import InputTypeError
 from funcgrad.primitive import declare, register
 from funcgrad.rule import LazyRule, Rule
-from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, builder
+from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, UNARY, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
-from funcgrad.silence import quietly
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
@@ -39,8 +38,6 @@ def parameters(partial: Partial) -> tuple[str, ...]:
 
 def strongly(partial: Partial) -> Partial:
     """The partial with exact zeros kept zero."""
-    if partial is None:
-        return None
 
     def strong(t: Any, *residuals: Any) -> Any:
         return keep_zeros(t, partial(t, *residuals))
@@ -67,41 +64,12 @@ def unary(
     """
     is_ours = name is not None
     name = name or str(ufunc.__name__)
-    new = object.__new__
     keeps = parameters(partial)
-    keeps_answer = keeps == ("ans",)
     on_float: Callable[[float], float] = scalar or (lambda x: float(ufunc(x)))
     rule = _unary_rule(name, partial, keeps)
     rule.strong = _unary_rule(name, strongly(partial), keeps) if keeps else None
-
-    def operation(x: Any, /) -> Any:
-        if type(x) is Tracer:
-            value, scope = x._primal, x._scope
-            if type(value) is float:
-                try:
-                    answer = on_float(value)
-                except (ValueError, OverflowError):
-                    answer = float(ufunc(value))
-            else:
-                answer = ufunc(value)
-            records = scope.records
-            index = len(records)
-            records.append((rule, x._index, answer if keeps_answer else value))
-            make = scope.make
-            if make is not Tracer:
-                return make(answer, scope, index)
-            tracer = new(Tracer)
-            tracer._primal = answer
-            tracer._scope = scope
-            tracer._index = index
-            return tracer
-        if type(x) is float:
-            try:
-                return on_float(x)
-            except (ValueError, OverflowError):
-                return float(quietly(ufunc, x))  # plain values come from rules alone: no warnings there
-        return ufunc(x)
-
+    residual = "ans" if keeps == ("ans",) else "value" if keeps else "None"
+    operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(ufunc, on_float, rule)
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise", ufunc)
     return operation if is_ours else register(ufunc, operation)

@@ -1,7 +1,8 @@
 """The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments, nondifferentiable.
 
-Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all: the
-residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the argument numbers that the parents stand for.
+Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all
+but `linear`, which keeps a shape only: the residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the argument
+numbers that the parents stand for.
 """
 
 from __future__ import annotations
@@ -11,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.primitive import declare, register
+from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.elementwise import strongly
-from funcgrad.rules.values import NUMBERS, constant, keep_zeros_in_sums, placeholder, raw, shape_of, stretch, unbroadcast
+from funcgrad.rules.values import NUMBERS, as_python, keep_zeros_in_sums, placeholder, plain_constant, raw, shape_of, stretch, unbroadcast
 from funcgrad.tape import Record, Scope, innermost, protect
 from funcgrad.tracer import Tracer
 
-Operation = Callable[..., Any]
 Directional = Callable[..., Any]
 
 
@@ -53,6 +53,10 @@ def _rule(name: str, push_one: Directional, pull_one: Directional) -> Rule:
     return Rule(name, push, pull, _lift)
 
 
+def _kept(value: Any, scope: Scope) -> Any:
+    return protect(value, scope) if type(value) is np.ndarray else value
+
+
 def _operation(
     name: str,
     function: Operation,
@@ -67,20 +71,22 @@ def _operation(
         operands, static = (args, ()) if arrays is None else (args[:arrays], args[arrays:])
         traced = [n for n, operand in enumerate(operands) if type(operand) is Tracer]
         if not traced:
-            return function(*args, **options)
+            return as_python(function(*args, **options), operands)
         scope = operands[traced[0]]._scope
         for n in traced[1:]:
             if operands[n]._scope is not scope:
                 scope = innermost(scope, operands[n]._scope)
         values = tuple(
-            operand._primal if type(operand) is Tracer else operand if type(operand) in NUMBERS else constant(operand, scope)
+            operand._primal if type(operand) is Tracer else operand if type(operand) in NUMBERS else plain_constant(operand)
             for operand in operands
         )
-        static = tuple(protect(value, scope) if type(value) is np.ndarray else value for value in static)
+        static = tuple(_kept(value, scope) for value in static)
         answer = function(*values, *static, **options)
-        if type(answer) is np.float64 and not any(isinstance(value, (np.ndarray, np.generic)) for value in values):
-            answer = float(answer)  # Python floats stay Python floats
-        kept = tuple(value if keeps_operand(n, traced) else placeholder(value) for n, value in enumerate(values))
+        answer = as_python(answer, values)
+        kept = tuple(
+            placeholder(value) if not keeps_operand(n, traced) else value if n in traced else _kept(value, scope)
+            for n, value in enumerate(values)
+        )
         records = scope.records
         index = len(records)
         parents = [operands[n]._index for n in traced]
@@ -91,12 +97,14 @@ def _operation(
     return operation
 
 
-def elementwise(function: Any, *partials: Directional | None) -> Operation:
+def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[int] | None = None) -> Operation:
     """Define an elementwise primitive of any number of arguments.
 
     Args:
         function: NumPy's function, which gives the value.
         partials: for each argument `(t, *operands) -> t times the derivative`; None for an argument without derivative (a condition).
+        keeps: the numbers of the operands that the partials use the values of; None for all. The others come as placeholders that have
+            only shape and dtype.
 
     Returns:
         The operation. Operands broadcast against one another.
@@ -116,14 +124,10 @@ def elementwise(function: Any, *partials: Directional | None) -> Operation:
 
     rule = _rule(name, *parts(lambda partial: partial))
     rule.strong = _rule(name, *parts(strongly))
-    inner = _operation(name, function, rule, len(partials), lambda n, traced: True, False)
+    inner = _operation(name, function, rule, len(partials), lambda n, traced: keeps is None or n in keeps, False)
 
     def operation(*operands: Any) -> Any:
-        plain = [raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True)]
-        answer = inner(*plain)
-        if type(answer) is np.float64 and all(type(raw(operand)) in (float, int) for operand in operands):
-            return float(answer)
-        return answer
+        return inner(*(raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True)))
 
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise", function)
@@ -162,8 +166,8 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
             return function(x, *static, **options)
         value, scope = x._primal, x._scope
         answer = function(value, *static, **options)
-        if type(value) is float and type(answer) is np.float64:
-            answer = float(answer)
+        if type(value) is float:
+            answer = as_python(answer, ())
         records = scope.records
         index = len(records)
         records.append((rule, x._index, (value.shape if type(value) is np.ndarray else (), static, options)))
@@ -256,9 +260,7 @@ def nondifferentiable(function: Any) -> Operation:
     def operation(*args: Any, **options: Any) -> Any:
         values = [raw(value) for value in args]
         answer = function(*values, **{key: raw(value) for key, value in options.items()})
-        if type(answer) is np.float64 and all(type(value) in (float, int) for value in values):
-            return float(answer)
-        return answer
+        return as_python(answer, values)
 
     operation.__name__ = operation.__qualname__ = function.__name__
     declare(function.__name__, "nondifferentiable", function)

@@ -1,4 +1,4 @@
-"""Source text of the hot path: operations of two arguments and their rules, one text for all variants.
+"""Source text of the hot path: operations of one and two arguments and their rules, one text for all variants.
 
 Owns the text and its compilation. What goes into the braces is decided by `funcgrad.rules.elementwise`, when a primitive is defined.
 """
@@ -16,6 +16,40 @@ from funcgrad.rules.values import NUMBERS, constant, plain_constant, shape_of, s
 from funcgrad.silence import quietly
 from funcgrad.tape import innermost
 from funcgrad.tracer import Tracer
+
+# One argument: its operation. Two arguments: their operation, and the rules where both are traced, or one.
+
+UNARY = """
+def build(function, on_float, rule):
+    def operation(x, /):
+        if type(x) is Tracer:
+            value, scope = x._primal, x._scope
+            if type(value) is float:
+                try:
+                    ans = on_float(value)
+                except (ValueError, OverflowError):
+                    ans = float(function(value))
+            else:
+                ans = function(value)
+            records = scope.records
+            index = len(records)
+            records.append((rule, x._index, {residual}))
+            make = scope.make
+            if make is not Tracer:
+                return make(ans, scope, index)
+            tracer = new(Tracer)  # three quarters of the time of Tracer(ans, scope, index)
+            tracer._primal = ans
+            tracer._scope = scope
+            tracer._index = index
+            return tracer
+        if type(x) is not float:
+            return function(x)
+        try:
+            return on_float(x)
+        except (ValueError, OverflowError):
+            return float(quietly(function, x))  # plain values come from rules alone: no warnings there
+    return operation
+"""
 
 # u, v: the operands as they come; x, y: their plain values. `plain` tells whether the result has the shape of each traced operand; where it
 # has not, a rule that sums back is recorded, so that the usual one has nothing to ask.
@@ -74,7 +108,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
         make = scope.make
         if make is not Tracer:
             return make(ans, scope, index)
-        tracer = new(Tracer)  # three quarters of the time of Tracer(ans, scope, index)
+        tracer = new(Tracer)
         tracer._primal = ans
         tracer._scope = scope
         tracer._index = index

@@ -6,7 +6,7 @@ Owns the conversions between operands, residuals and cotangents. Knows no kind a
 from __future__ import annotations
 
 import functools
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -37,7 +37,7 @@ def plain_constant(value: Any) -> Any:
     elif isinstance(value, (bool, int, float)):
         return value
     if isinstance(value, complex) or getattr(value, "dtype", _FLOAT).kind == "c":
-        raise NoRuleError("a tracer meets a complex constant: complex numbers cannot be differentiated yet, real and imaginary parts can")
+        refuse_complex("a tracer meets a complex constant")
     if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biuf":
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
@@ -45,6 +45,15 @@ def plain_constant(value: Any) -> Any:
 
 
 _FLOAT = np.dtype(float)
+
+
+def refuse_complex(what: str) -> NoReturn:
+    """Complex numbers have no rules yet.
+
+    Raises:
+        NoRuleError: always.
+    """
+    raise NoRuleError(f"{what}: complex numbers cannot be differentiated yet; give real and imaginary parts as two arguments")
 
 
 def plain_array(array: np.ndarray) -> np.ndarray:
@@ -64,6 +73,13 @@ def constant(value: Any, scope: Scope) -> Any:
     """A constant operand that a record keeps, protected from changes meanwhile. Raises as `plain_constant`."""
     value = plain_constant(value)
     return protect(value, scope) if type(value) is np.ndarray else value
+
+
+def as_python(answer: Any, operands: Any) -> Any:
+    """Python numbers give a Python float, not a NumPy scalar."""
+    if type(answer) is np.float64 and not any(isinstance(operand, (np.ndarray, np.generic)) for operand in operands):
+        return float(answer)
+    return answer
 
 
 def shape_of(value: Any) -> tuple[int, ...]:

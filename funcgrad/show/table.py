@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -24,9 +23,44 @@ _SYMBOLS = {
 _HEADS = ("name", "operation", "parents", "value", "gradient")
 
 
-class _HasRows(Protocol):
-    @property
-    def rows(self) -> Sequence[Any]: ...
+class Row(NamedTuple):
+    """One record, as a person reads it.
+
+    Attributes:
+        name: of the argument for a leaf, n and the position for any other record.
+        operation: "leaf", an operator, or the name of a primitive.
+        parents: the names of the operands that are on the tape.
+        value: what came out, a number or an array.
+        gradient: derivative of the function's output (of the sum of its outputs) with respect to it.
+    """
+
+    name: str
+    operation: str
+    parents: tuple[str, ...]
+    value: Any
+    gradient: Any
+
+
+class Tape:
+    """The records of one run of a function, in order. `print(tape)` shows them as a table.
+
+    Attributes:
+        rows: a `Row` for each record.
+        value: the function's output.
+    """
+
+    def __init__(self, rows: list[Row], value: Any) -> None:
+        self.rows = rows
+        self.value = value
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __str__(self) -> str:
+        return table(self)
+
+    def __repr__(self) -> str:
+        return f"<Tape of {len(self.rows)} records>"
 
 
 def operation_text(record: Record) -> str:
@@ -50,7 +84,7 @@ def _number_text(value: Any) -> str:
     return np.array2string(value, precision=4, separator=", ").replace("\n", "")
 
 
-def table(tape: _HasRows) -> str:
+def table(tape: Tape) -> str:
     """The rows of a tape, aligned.
 
     Args:

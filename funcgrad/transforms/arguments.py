@@ -1,6 +1,6 @@
 """What goes into a transform and what comes out: arguments by number, trees of leaves, checks with messages that say where.
 
-Owns the contract on inputs and the form of gradients. Knows no tape.
+Owns the contract on inputs and the form of gradients.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.ops.operators import in_kind
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import raw, refuse_complex, shape_of
 from funcgrad.silence import quietly
-from funcgrad.tape import Scope, check_open, thread
+from funcgrad.tape import check_open, thread
 from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
@@ -53,6 +53,16 @@ def checked_function(f: Any, transform: str) -> None:
         raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}: write {transform}(f), not {transform}(f(x))")
 
 
+def checked_real(transform: str, holomorphic: bool) -> None:
+    """The flag for complex functions.
+
+    Raises:
+        NoRuleError: it is set.
+    """
+    if holomorphic:
+        refuse_complex(f"{transform}(holomorphic=True)")
+
+
 def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
     """Argument numbers as a tuple.
 
@@ -86,7 +96,7 @@ def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
     return places
 
 
-def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
+def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
     """A leaf that can be differentiated: a Python int becomes a float; anything but real numbers and arrays of them is refused.
 
     Raises:
@@ -102,15 +112,14 @@ def leaf(value: Any, scope: Scope, argument: int, whole: Any) -> Any:
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
-    name = scope.name
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
     place = f"argument {argument}" + (f" at {path}" if path else "")
     if isinstance(value, (np.ndarray, np.generic)):
         got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind != "f" else f"a {kind.__name__}"
-        if value.dtype.kind == "c":
-            raise NoRuleError(f"{name}: {place} is {got}: complex numbers cannot be differentiated yet, real and imaginary parts apart can")
     else:
         got = f"{value!r:.60} ({kind.__name__})"
+    if isinstance(value, complex) or getattr(value, "dtype", FLOAT64).kind == "c":
+        refuse_complex(f"{name}: {place} is {got}")
     if isinstance(value, np.ma.MaskedArray):
         remedy = "use array.filled(...)"
     elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biu":
@@ -134,11 +143,13 @@ _ONE = np.float64(1.0)
 
 
 def ones(value: Any) -> Any:
-    """The one of the space of a scalar output."""
+    """The one of the space of a leaf or an output: 1.0 for a Python float, an array of its shape and dtype else."""
     value = raw(value)
     if type(value) is np.float64:
         return _ONE
-    return value.dtype.type(1) if isinstance(value, (np.ndarray, np.generic)) else 1.0
+    if isinstance(value, np.ndarray):
+        return np.ones(value.shape, value.dtype)
+    return value.dtype.type(1) if isinstance(value, np.generic) else 1.0
 
 
 def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:

@@ -10,7 +10,17 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, ones, positions, zeros
+from funcgrad.transforms.arguments import (
+    Argnums,
+    checked_argnums,
+    checked_function,
+    checked_real,
+    looks_like,
+    named,
+    ones,
+    positions,
+    zeros,
+)
 from funcgrad.transforms.recording import Kept, rebuilt
 from funcgrad.transforms.reverse import grad
 
@@ -39,8 +49,7 @@ def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
 
 def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str) -> Callable[..., Any]:
     checked_function(f, transform)
-    if holomorphic:
-        raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
+    checked_real(transform, holomorphic)
     is_single = not isinstance(argnums, (tuple, list, range))
     numbers = checked_argnums(argnums)
     by_rows = transform == "jacrev"

@@ -68,7 +68,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         args = []
         for n, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
             leaves, treedef = tree.flatten(primal)
-            leaves = [leaf(value, scope, n, primal) for value in leaves]
+            leaves = [leaf(value, name, n, primal) for value in leaves]
             directions = fitting(name, f"tangent of argument {n}", direction, treedef, leaves)
             given += directions
             tracers = [new_leaf(scope, value) for value in leaves]

@@ -4,57 +4,13 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, NamedTuple
-
-import numpy as np
+from typing import Any
 
 from funcgrad import tree
-from funcgrad.show.table import operation_text, table
-from funcgrad.tape import Scope
-from funcgrad.tracer import Tracer
+from funcgrad.show.table import Row, Tape, operation_text
 from funcgrad.transforms.arguments import checked_function, looks_like, named, ones, settled
 from funcgrad.transforms.recording import Kept
 from funcgrad.transforms.stop import stop_gradient
-
-
-class Row(NamedTuple):
-    """One record, as a person reads it.
-
-    Attributes:
-        name: of the argument for a leaf, n and the position for any other record.
-        operation: "leaf", an operator, or the name of a primitive.
-        parents: the names of the operands that are on the tape.
-        value: what came out, a number or an array.
-        gradient: derivative of the function's output (of the sum of its outputs) with respect to it.
-    """
-
-    name: str
-    operation: str
-    parents: tuple[str, ...]
-    value: Any
-    gradient: Any
-
-
-class Tape:
-    """The records of one run of a function, in order. `print(tape)` shows them as a table.
-
-    Attributes:
-        rows: a `Row` for each record.
-        value: the function's output.
-    """
-
-    def __init__(self, rows: list[Row], value: Any) -> None:
-        self.rows = rows
-        self.value = value
-
-    def __len__(self) -> int:
-        return len(self.rows)
-
-    def __str__(self) -> str:
-        return table(self)
-
-    def __repr__(self) -> str:
-        return f"<Tape of {len(self.rows)} records>"
 
 
 def _leaf_names(f: Callable[..., Any], args: tuple[Any, ...]) -> list[str]:
@@ -93,15 +49,10 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
     @looks_like(f, "Tape")
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         args = stop_gradient(args)
-        values: dict[int, Any] = {}
-
-        def make(value: Any, scope: Scope, index: int) -> Tracer:
-            values[index] = value
-            return Tracer(value, scope, index)
-
-        kept = Kept(f"make_tape of {named(f)}", f, args, kwargs, make=make)
+        kept = Kept(f"make_tape of {named(f)}", f, args, kwargs, is_watched=True)
+        values = kept.values
         records, offset = kept.piece.records, kept.piece.offset
-        seeds = [(index, np.ones_like(kept.outputs[n]) if np.ndim(kept.outputs[n]) else ones(kept.outputs[n])) for n, index in kept.traced]
+        seeds = [(index, ones(kept.outputs[n])) for n, index in kept.traced]
         cotangents = kept.piece.cotangents(seeds)
         places = [offset + n for n in range(len(records)) if offset + n in values]  # others are of an outer transform's values alone
         gradients = settled([cotangents[place] for place in places], [values[place] for place in places])

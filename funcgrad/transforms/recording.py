@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward
+from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward, watch
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope
 from funcgrad.tracer import Tracer
@@ -35,7 +35,7 @@ def record(
         for place in places:
             argument = args[place]
             if type(argument) in _LEAVES:
-                value = leaf(argument, scope, place, argument)
+                value = leaf(argument, scope.name, place, argument)
                 args[place] = new_leaf(scope, value)
                 leaves.append(value)
                 treedefs.append(None)
@@ -44,7 +44,7 @@ def record(
                 tracers = []
                 for value in found:
                     if type(value) is not np.ndarray or value.dtype is not FLOAT64:
-                        value = leaf(value, scope, place, argument)
+                        value = leaf(value, scope.name, place, argument)
                     leaves.append(value)
                     tracers.append(new_leaf(scope, value))
                 args[place] = tree.unflatten(treedef, tracers)
@@ -109,9 +109,10 @@ class Kept:
         value, aux: the output, and what f returned beside it.
         outputs, out_tree: the leaves of the output (only their shapes and dtypes matter) and its structure.
         traced: (number, position) of each output leaf that depends on the inputs.
+        values: of all records by position, if they were watched.
     """
 
-    __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value")
+    __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value", "values")
 
     def __init__(
         self,
@@ -121,11 +122,10 @@ class Kept:
         kwargs: dict[str, Any] | None = None,
         places: Sequence[int] | None = None,
         has_aux: bool = False,
-        make: Callable[..., Any] | None = None,
+        is_watched: bool = False,
     ) -> None:
         scope = open_keeping(Label(name))
-        if make is not None:
-            scope.make = make
+        self.values = watch(scope) if is_watched else {}
         kept: Slice | None = None
         try:
             traced = range(len(args)) if places is None else places
@@ -156,7 +156,8 @@ class Kept:
         for n, (tangent, treedef) in enumerate(zip(tangents, self.treedefs, strict=True)):
             known = tree.LEAF if treedef is None else treedef
             start = len(directions)
-            directions += fitting(name, f"{what} {n}" if len(tangents) > 1 else what, tangent, known, self.leaves[start : start + known.num_leaves])
+            place = f"{what} {n}" if len(tangents) > 1 else what
+            directions += fitting(name, place, tangent, known, self.leaves[start : start + known.num_leaves])
         pushed: list[Any] = [None] * len(self.outputs)
         for (n, _), one in zip(self.traced, self.piece.forward(directions, [index for _, index in self.traced]), strict=True):
             pushed[n] = one

@@ -13,7 +13,17 @@ from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Label
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, ones, positions, settled
+from funcgrad.transforms.arguments import (
+    Argnums,
+    checked_argnums,
+    checked_function,
+    checked_real,
+    looks_like,
+    named,
+    ones,
+    positions,
+    settled,
+)
 from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
 
 P = ParamSpec("P")
@@ -36,7 +46,8 @@ def _checked_scalar(name: str, output: Any) -> None:
         got = f"a {type(value).__name__} ({tree.structure(value)})"
     raise InputTypeError(
         f"{name} needs a function whose output is one real number, got {got}: reduce it (np.sum, np.mean), or use jacrev for all its "
-        "derivatives, vjp for a weighted sum of them, elementwise_grad where each output depends on one input" + ("; has_aux=True lets f return (output, aux)" if type(value) is tuple else "")
+        "derivatives, vjp for a weighted sum of them, elementwise_grad where each output depends on one input"
+        + ("; has_aux=True lets f return (output, aux)" if type(value) is tuple else "")
     )
 
 
@@ -105,8 +116,7 @@ def _gradient_of(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str, pick: Callable[[Any, Any], Any]
 ) -> Callable[..., Any]:
     checked_function(f, transform)
-    if holomorphic:
-        raise InputTypeError(f"{transform}(holomorphic=True): complex functions cannot be differentiated yet")
+    checked_real(transform, holomorphic)
     numbers = checked_argnums(argnums)
     is_single = not isinstance(argnums, (tuple, list, range))
     name = f"{transform} of {named(f)}"

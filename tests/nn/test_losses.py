@@ -158,3 +158,12 @@ def test_agrees_with_optax(name: str):
     value, gradient = jax.value_and_grad(lambda x: theirs(x).mean())(SCORES)
     assert float(f(SCORES, targets)) == pytest.approx(float(value), rel=1e-13)
     np.testing.assert_allclose(grad(f)(SCORES, targets), np.asarray(gradient), rtol=1e-12, atol=1e-15)
+
+
+def test_cross_entropy_has_the_derivative_of_soft_labels():
+    logits, labels = np.array([[2.0, 0.0, 1.0], [0.0, 1.0, -1.0]]), np.array([[0.2, 0.5, 0.3], [1.0, 0.0, 0.0]])
+    log_softmax = logits - np.log(np.sum(np.exp(logits), axis=1, keepdims=True))
+    np.testing.assert_allclose(grad(nn.softmax_cross_entropy, 1)(logits, labels), -log_softmax / 2, rtol=1e-14)
+    both = grad(nn.softmax_cross_entropy, (0, 1))(logits, labels)
+    np.testing.assert_allclose(both[0], grad(nn.softmax_cross_entropy)(logits, labels), rtol=1e-14)
+    assert nn.softmax_cross_entropy([[2.0, 0.0]], [0]) == pytest.approx(np.log1p(np.exp(-2.0)), rel=1e-14)
