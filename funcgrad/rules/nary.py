@@ -1,8 +1,8 @@
 """The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments, nondifferentiable.
 
 Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all
-but `linear`, which keeps a shape only: the residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the argument
-numbers that the parents stand for.
+but `linear`, which keeps a shape only: the residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the
+argument numbers that the parents stand for.
 """
 
 from __future__ import annotations
