@@ -84,7 +84,9 @@ def main(arguments: Sequence[str]) -> int:
         run.usages[case.name] = memory.measure(case, present)
         say(report.memory_text(run.usages[case.name]))
     run.verdicts = targets.judge(run.measurements, run.usages)
-    say(report.targets_text(run.verdicts))
+    measured = [verdict for verdict in run.verdicts if verdict.measured is not None]
+    if measured and not options.quick:  # the few repeats of a smoke run say nothing about them
+        say(report.targets_text(measured))
     if options.markdown:
         print(report.markdown(run))
     if options.json is not None:

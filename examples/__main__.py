@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
 
-from examples import digits, moons, options
+from examples import SUMMARIES, digits, moons, options
 
 
 def main(argv: Sequence[str] | None = None) -> None:
     """Train on moons and on digits."""
     parser = options.make_parser("", "Train networks on moons and on digits and save the pictures.")
+    width = max(map(len, SUMMARIES))
+    parser.formatter_class = argparse.RawDescriptionHelpFormatter  # a line each
+    lines = (f"  {name:{width}}  {text}" for name, text in SUMMARIES.items())
+    parser.epilog = "\n".join(["every example, as python -m examples.NAME, with its own --help:", *lines])
     parser.add_argument(
-        "--epochs", type=options.positive_int, help="shorten both runs (default: 100 steps for moons, 40 epochs for digits)"
+        "--epochs", type=options.positive_int, metavar="N", help="length of both runs (default: 100 steps of moons, 40 epochs of digits)"
     )
     options.add_out(parser)
     given = parser.parse_args(argv)

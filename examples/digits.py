@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 from examples import options, plots
 from examples.datasets import DIGITS_FILE, DataFileError, Digits, load_digits
 from examples.progress import Progress
-from examples.tables import print_table
+from examples.tables import counted, print_table, spread
 from funcgrad import nn, optim, value_and_grad
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+EPOCHS = 40
+SHOWN = [1, 10, 20, 30, 40]  # the epochs printed of a run of that length
 BATCH = 32
 HIDDEN = 128
 
@@ -60,6 +62,7 @@ class Trained(NamedTuple):
     Attributes:
         batch_losses: the loss of each batch, before its step.
         last_losses: the loss of each epoch's last batch.
+        mean_losses: the mean of each epoch's batch losses.
         accuracies: the share of validation digits read right after each epoch.
         params: the parameters after the last epoch.
         seconds: for an epoch.
@@ -67,6 +70,7 @@ class Trained(NamedTuple):
 
     batch_losses: list[float]
     last_losses: list[float]
+    mean_losses: list[float]
     accuracies: list[float]
     params: Params
     seconds: float
@@ -82,7 +86,7 @@ def batches_an_epoch(digits: Digits) -> int:
     return -(-len(digits.train) // BATCH)
 
 
-def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int = 40, seed: int = 0) -> Trained:
+def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0) -> Trained:
     """Train the network on the training rows, in a new order each epoch.
 
     Args:
@@ -95,7 +99,7 @@ def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int 
     rng = np.random.default_rng(seed)
     params = init(rng)
     state = optimizer.init(params)
-    batch_losses, last_losses, accuracies = [], [], []
+    batch_losses, last_losses, mean_losses, accuracies = [], [], [], []
     start = time.perf_counter()
     bar = Progress(range(epochs), "digits")
     for _ in bar:
@@ -107,9 +111,10 @@ def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int 
             params = optim.apply_updates(params, updates)
             batch_losses.append(float(value))
         last_losses.append(batch_losses[-1])
+        mean_losses.append(float(np.mean(batch_losses[-batches_an_epoch(digits) :])))
         accuracies.append(accuracy(params, digits, digits.validation))
         bar.note(f"loss {last_losses[-1]:.4f}, validation accuracy {accuracies[-1]:.3f}")
-    return Trained(batch_losses, last_losses, accuracies, params, (time.perf_counter() - start) / epochs)
+    return Trained(batch_losses, last_losses, mean_losses, accuracies, params, (time.perf_counter() - start) / epochs)
 
 
 def misread(params: Params, digits: Digits) -> list[tuple[int, int]]:
@@ -123,14 +128,23 @@ def draw_curves(figure: Figure, run: Trained) -> None:
     figure.set_size_inches(10.0, 4.2)
     left, right = figure.subplots(1, 2)
     epochs = len(run.accuracies)
-    by_epoch = np.reshape(run.batch_losses, (epochs, -1))
-    passed = np.arange(1, by_epoch.size + 1) / by_epoch.shape[1]
-    left.semilogy(passed, by_epoch.ravel(), color=plots.BLUE, alpha=0.25, linewidth=0.8, label="each batch")
-    left.semilogy(range(1, epochs + 1), by_epoch.mean(axis=1), color=plots.BLUE, linewidth=2.0, label="mean of an epoch")
+    ends = np.arange(1, epochs + 1)
+    passed = np.arange(1, len(run.batch_losses) + 1) * epochs / len(run.batch_losses)
+    left.semilogy(passed, run.batch_losses, color=plots.BLUE, alpha=0.25, linewidth=0.8, label="each batch")
+    # In the middle of its epoch: at the end the mean would lie above the batches that it is the mean of.
+    mark = plots.marker(epochs)
+    left.semilogy(ends - 0.5, run.mean_losses, marker=mark, color=plots.BLUE, linewidth=2.0, label="mean of an epoch")
     left.legend(frameon=False)
-    plots.label(left, "Digits: training loss", "epoch", "softmax cross-entropy (log scale)")
-    right.plot(range(1, epochs + 1), run.accuracies, ".-", color=plots.ORANGE)
-    plots.label(right, "Digits: validation accuracy", "epoch", "share read right")
+    plots.label(left, "Digits: training loss", "epoch", "softmax cross-entropy (log scale)", is_count=True)
+    right.plot(ends, run.accuracies, marker=mark or ".", color=plots.ORANGE)
+    plots.label(right, "Digits: validation accuracy", "epoch", "share read right", is_count=True)
+
+
+def misread_title(shown: int, wrong: int, total: int) -> str:
+    """What the picture of misread digits shows: all of them, or the first ones."""
+    if shown < wrong:
+        return f"Digits: the first {shown} of {wrong} misread digits (of {total})"
+    return f"Digits: {wrong} of {total} test digits {'is' if wrong == 1 else 'are'} read wrongly"
 
 
 def draw_misread(figure: Figure, digits: Digits, wrong: Sequence[tuple[int, int]]) -> None:
@@ -139,10 +153,13 @@ def draw_misread(figure: Figure, digits: Digits, wrong: Sequence[tuple[int, int]
     columns = 6
     lines = max(1, -(-len(shown) // columns))
     figure.set_size_inches(9.0, 0.7 + 1.75 * lines)
-    figure.suptitle(f"Digits: {len(wrong)} of {len(digits.test)} test digits are read wrongly")
+    figure.suptitle(misread_title(len(shown), len(wrong), len(digits.test)))
     for place, axes in enumerate(figure.subplots(lines, columns, squeeze=False).ravel()):
-        axes.axis("off")
-        if place < len(shown):
+        axes.set(xticks=[], yticks=[])
+        axes.spines[:].set(linewidth=0.5, color="gray")
+        if place >= len(shown):
+            axes.axis("off")
+        else:
             row, answer = shown[place]
             axes.imshow(digits.images[row].reshape(8, 8), cmap="gray_r", vmin=0.0, vmax=1.0)
             axes.set_title(f"{digits.labels[row]}, read as {answer}", fontsize=10)
@@ -167,26 +184,25 @@ def draw_weights(figure: Figure, params: Params) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Train, print losses and accuracies, save the pictures."""
     parser = options.make_parser("digits", "Handwritten digits read by a 64-128-10 ReLU network.")
-    options.add_training(parser, epochs=40, plain_rate=0.2, adaptive_rate=3e-3)
+    options.add_training(parser, epochs=EPOCHS, plain_rate=0.2, adaptive_rate=3e-3)
     parser.add_argument("--data", type=Path, default=DIGITS_FILE, metavar="FILE", help="the digits (default: the copy beside this module)")
-    given = parser.parse_args(argv)
+    given = options.parse_training(parser, argv)
     try:
         digits = load_digits(given.data)
     except DataFileError as error:
         raise SystemExit(f"error: {error}") from error
+    plots.make_folder(given.out)
 
     optimizer = options.choose_optimizer(given, given.epochs * batches_an_epoch(digits))
     run = train(digits, optimizer, given.epochs, given.seed)
     wrong = misread(run.params, digits)
 
-    print(
-        f"Digits, 64-128-10 ReLU network, {given.optimizer}, batches of {BATCH}, {given.epochs} epochs, {1e3 * run.seconds:.0f} ms an epoch"
-    )
-    epochs = sorted({epoch for epoch in (1, 10, 20, 30, 40) if epoch <= given.epochs} | {given.epochs})
-    print_table(
-        ["epoch", "last batch's loss", "validation accuracy"],
-        [[str(epoch), f"{run.last_losses[epoch - 1]:.4f}", f"{run.accuracies[epoch - 1]:.3f}"] for epoch in epochs],
-    )
+    length = counted(given.epochs, "epoch")
+    print(f"Digits, 64-128-10 ReLU network, {given.optimizer}, batches of {BATCH}, {length}, {1e3 * run.seconds:.0f} ms an epoch")
+    shown = SHOWN if given.epochs == EPOCHS else spread(given.epochs)
+    by_epoch = list(zip(run.last_losses, run.accuracies, run.mean_losses, strict=True))
+    rows = [[str(epoch), f"{last:.4f}", f"{share:.3f}", f"{mean:.4f}"] for epoch in shown for last, share, mean in [by_epoch[epoch - 1]]]
+    print_table(["epoch", "last batch's loss", "validation accuracy", "epoch's mean loss"], rows)
     print(f"  test accuracy {accuracy(run.params, digits, digits.test):.3f}")
     plots.save(
         given.out,

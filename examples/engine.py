@@ -180,15 +180,7 @@ def rule_errors() -> dict[str, float]:
 
 def draw_rules(figure: Figure, errors: dict[str, float]) -> None:
     """A bar for each rule's error, on a log axis, with the bound that all are to stay below."""
-    axes = figure.subplots()
-    floor = 1e-17  # so that an error of exactly 0 can be drawn
-    axes.bar(list(errors), [max(error, floor) for error in errors.values()], color=plots.BLUE)
-    axes.set_yscale("log")
-    axes.set_ylim(floor, 1e-7)
-    axes.axhline(1e-9, color=plots.ORANGE, linestyle="--", label="1e-9")
-    axes.legend(frameon=False, loc="upper right")
-    plots.label(axes, "Nine rules against central differences", "rule", "largest absolute error (log scale)")
-    axes.grid(visible=False, axis="x")
+    plots.draw_errors(figure, errors, "Nine rules against central differences", "rule", "largest absolute error (log scale)")
 
 
 def _numbers(values: Sequence[float], decimals: int = 0) -> str:
@@ -217,6 +209,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument("--against", choices=peers.PEERS, help="take the same gradients with this library, where it is installed")
     options.add_out(parser)
     given = parser.parse_args(argv)
+    plots.make_folder(given.out)
 
     print("The derivative as a nudge: 3x**2 - 4x + 5 at 3")
     print_table(["by", "derivative"], [["h = 0.0001", f"{nudge(parabola, 3.0):.6f}"], ["grad", f"{grad(parabola)(3.0):.0f}"]])

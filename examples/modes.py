@@ -100,6 +100,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     sizes = [size for size in SIZES if size <= given.largest]
     if not sizes:
         parser.error(f"argument --largest: got {given.largest}, wanted at least {SIZES[0]}")
+    plots.make_folder(given.out)
 
     comparisons = [compare(size, given.seed) for size in Progress(sizes, "modes")]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from examples import options, plots
 from examples.datasets import make_moons
 from examples.progress import Progress
-from examples.tables import print_table
+from examples.tables import counted, print_table, spread
 from funcgrad import debug, nn, optim, value_and_grad
 
 if TYPE_CHECKING:
@@ -127,10 +127,13 @@ def train(
 def draw_loss(figure: Figure, runs: dict[str, Trained]) -> None:
     """The loss of each run over its steps, on a log axis."""
     axes = figure.subplots()
-    for (name, run), color, style in zip(runs.items(), (plots.BLUE, plots.ORANGE, plots.GREEN), ("-", "--", "-"), strict=False):
-        axes.semilogy(run.losses, style, color=color, label=name, linewidth=1.8)
+    # The first two runs have the same losses: dashes and smaller markers leave the one below to be seen.
+    looks = ((plots.BLUE, "-", 10.0), (plots.ORANGE, "--", 7.0), (plots.GREEN, "-", 4.0))
+    for (name, run), (color, style, size) in zip(runs.items(), looks, strict=False):
+        mark = plots.marker(len(run.losses))
+        axes.semilogy(run.losses, style, marker=mark, markersize=size, color=color, label=name, linewidth=1.8)
     axes.legend(frameon=False)
-    plots.label(axes, "Moons: mean logistic loss", "step", "loss (log scale)")
+    plots.label(axes, "Moons: mean logistic loss", "step", "loss (log scale)", is_count=True)
 
 
 def draw_boundary(figure: Figure, params: Params, points: NDArray[np.float64], labels: NDArray[np.float64]) -> None:
@@ -159,7 +162,8 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Train three times, print losses and accuracies, save the pictures."""
     parser = options.make_parser("moons", "Two half circles told apart by a 2-8-8-1 ReLU network, on Python floats and on arrays.")
     options.add_training(parser, epochs=100, plain_rate=1.0, adaptive_rate=0.03, unit="full-batch steps")
-    given = parser.parse_args(argv)
+    given = options.parse_training(parser, argv)
+    plots.make_folder(given.out)
 
     points, labels = make_moons(seed=given.seed)
     floats = points.tolist(), labels.tolist()
@@ -173,8 +177,8 @@ def main(argv: Sequence[str] | None = None) -> None:
         f"arrays, adam at {given.adaptive_rate:g}": train(loss_arrays, to_arrays(params), (points, labels), adam, steps),
     }
 
-    print(f"Moons, 2-8-8-1 ReLU network, 105 parameters, {steps} full-batch steps")
-    shown = sorted({step for step in (0, 20, 40, 60, 80, 99) if step < steps} | {steps - 1})
+    print(f"Moons, 2-8-8-1 ReLU network, 105 parameters, {counted(steps, 'full-batch step')}")
+    shown = spread(steps, first=0)
     for name, run in runs.items():
         print(f"{name}: {1e3 * run.seconds:.2f} ms a step")
         print_table(["step", "loss", "accuracy"], [[str(step), f"{run.losses[step]:.4f}", f"{run.accuracies[step]:.2f}"] for step in shown])

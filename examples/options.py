@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import argparse
 import math
+import os
+from collections.abc import Sequence
 from pathlib import Path
 
 from funcgrad import optim
 
 OPTIMIZERS = ("sgd", "momentum", "nesterov", "adam", "adamw", "rmsprop", "adagrad")
 SCHEDULES = ("constant", "cosine", "exponential")
+WEIGHT_DECAY = 1e-2  # of adamw
 
 
 def make_parser(name: str, summary: str) -> argparse.ArgumentParser:
@@ -49,10 +52,9 @@ def non_negative_float(text: str) -> float:
 
 def folder(text: str) -> Path:
     """Read the name of a folder, which need not exist yet."""
-    path = Path(text)
-    if path.exists() and not path.is_dir():
+    if os.path.exists(text) and not os.path.isdir(text):  # unlike Path.exists, no error below a folder that may not be entered
         raise argparse.ArgumentTypeError(f"got {text!r}, which is a file, wanted a folder")
-    return path
+    return Path(text)
 
 
 def _float(text: str) -> float:
@@ -83,9 +85,25 @@ def add_training(parser: argparse.ArgumentParser, *, epochs: int, plain_rate: fl
     rates = f"{plain_rate:g} for sgd and adagrad, {plain_rate / 10:g} for momentum and nesterov, {adaptive_rate:g} for the others"
     parser.add_argument("--learning-rate", type=positive_float, metavar="RATE", help=f"step size (default: {rates})")
     parser.add_argument("--schedule", choices=SCHEDULES, default="constant", help="the rate over the run (default: %(default)s)")
-    parser.add_argument("--weight-decay", type=non_negative_float, metavar="DECAY", default=1e-2, help="of adamw (default: %(default)s)")
+    parser.add_argument("--weight-decay", type=non_negative_float, metavar="DECAY", help=f"for adamw only (default: {WEIGHT_DECAY:g})")
     parser.add_argument("--seed", type=seed, default=0, help="of the random numbers (default: %(default)s)")
     add_out(parser)
+
+
+def parse_training(parser: argparse.ArgumentParser, argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the options of `add_training`, and refuse one that has no effect with the chosen optimizer.
+
+    Args:
+        parser: a parser that `add_training` added to.
+        argv: the command line without the program's name; None for that of this process.
+
+    Raises:
+        SystemExit: with status 2, if an option cannot be read or has no effect.
+    """
+    given = parser.parse_args(argv)
+    if given.weight_decay is not None and given.optimizer != "adamw":
+        parser.error(f"argument --weight-decay: has no effect with --optimizer {given.optimizer}; leave it out or take --optimizer adamw")
+    return given
 
 
 def choose_optimizer(given: argparse.Namespace, steps: int) -> optim.Optimizer:
@@ -102,11 +120,12 @@ def choose_optimizer(given: argparse.Namespace, steps: int) -> optim.Optimizer:
     if rate is None:
         plain, adaptive = given.plain_rate, given.adaptive_rate
         rate = {"sgd": plain, "adagrad": plain, "momentum": plain / 10, "nesterov": plain / 10}.get(given.optimizer, adaptive)
-    return make_optimizer(given.optimizer, rate, schedule=given.schedule, steps=steps, weight_decay=given.weight_decay)
+    decay = WEIGHT_DECAY if given.weight_decay is None else given.weight_decay
+    return make_optimizer(given.optimizer, rate, schedule=given.schedule, steps=steps, weight_decay=decay)
 
 
 def make_optimizer(
-    name: str, learning_rate: float, *, schedule: str = "constant", steps: int = 1, weight_decay: float = 1e-2
+    name: str, learning_rate: float, *, schedule: str = "constant", steps: int = 1, weight_decay: float = WEIGHT_DECAY
 ) -> optim.Optimizer:
     """Make the optimizer that --optimizer and --schedule name.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+_ROWS = 6
 _NUMBER = re.compile(r"[-+]?([\d,]+\.?\d*(e[-+]?\d+)?|inf|nan)")
 
 
@@ -33,6 +34,37 @@ def format_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         "  " + "  ".join(cell.rjust(w) if right else cell.ljust(w) for cell, w, right in zip(line, widths, numeric, strict=True)).rstrip()
         for line in lines
     )
+
+
+def counted(count: int, unit: str) -> str:
+    """A count with its unit, in the plural where it is not 1.
+
+    Example:
+        >>> counted(1, "epoch"), counted(40, "epoch")
+        ('1 epoch', '40 epochs')
+    """
+    return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
+
+
+def spread(length: int, first: int = 1) -> list[int]:
+    """About six places spread evenly over a run, its first and its last among them; all of them where there are no more than six.
+
+    Args:
+        length: how many places the run has.
+        first: the number of its first.
+
+    Returns:
+        The numbers of the places, rising.
+
+    Example:
+        >>> spread(200), spread(1000, first=0)
+        ([1, 40, 80, 120, 160, 200], [0, 200, 400, 600, 800, 999])
+    """
+    last = first + length - 1
+    if length <= _ROWS:
+        return list(range(first, last + 1))
+    marks = (round(length * part / (_ROWS - 1)) for part in range(_ROWS))
+    return sorted({min(max(mark, first), last) for mark in marks})
 
 
 def print_table(headers: Sequence[str], rows: Sequence[Sequence[str]]) -> None:

@@ -1,20 +1,23 @@
 """Derivatives on arrays: broadcasting undone, the pieces of a network together, fused against composed cross-entropy.
 
-`python -m examples.tensor` prints each gradient beside the one by central differences.
+`python -m examples.tensor` prints how far each gradient is from the one by central differences and draws it.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from examples import options
+from examples import options, plots
 from examples.differences import gradient_by_differences
 from examples.tables import print_table
 from funcgrad import debug, grad, nn, value_and_grad
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
 
 Array = NDArray[np.float64]
 
@@ -63,6 +66,12 @@ def relative_errors(seed: int = 0) -> dict[str, float]:
     return errors
 
 
+def draw_errors(figure: Figure, errors: dict[str, float]) -> None:
+    """A bar for each leaf's error, on a log axis, with the bound that all are to stay below."""
+    title = "A network's pieces: gradient in each leaf against central differences"
+    plots.draw_errors(figure, errors, title, "leaf", "relative error (log scale)")
+
+
 def composed_cross_entropy(logits: Any, labels: NDArray[np.int64]) -> Any:
     """Softmax cross-entropy from exp, sum, log, a product with one-hot labels, and mean."""
     weights = np.exp(logits)
@@ -95,10 +104,12 @@ def _counts(gradient: Array) -> str:
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Print shapes, errors and the two cross-entropies."""
+    """Print shapes, errors and the two cross-entropies; save the bar plot."""
     parser = options.make_parser("tensor", "Derivatives on arrays, beside central differences.")
     parser.add_argument("--seed", type=options.seed, default=0, help="of the random arrays (default: %(default)s)")
+    options.add_out(parser)
     given = parser.parse_args(argv)
+    plots.make_folder(given.out)
 
     print("Broadcasting undone: the gradient of sum(a + b) has the shape of each operand and counts how often each element is used")
     rows = []
@@ -124,6 +135,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         [[form, f"{loss:.10f}", str(count)] for form, loss, count in zip(("fused", "composed"), both.losses, both.records, strict=True)],
     )
     print(f"  largest difference between the gradients: {np.max(np.abs(both.gradients[0] - both.gradients[1])):.1e}")
+    plots.save(given.out, {"tensor-errors": lambda figure: draw_errors(figure, errors)})
 
 
 if __name__ == "__main__":

@@ -13,11 +13,14 @@ import numpy as np
 
 from examples import options, plots
 from examples.progress import Progress
-from examples.tables import print_table
+from examples.tables import counted, print_table, spread
 from funcgrad import optim, value_and_grad
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+EPOCHS = 3000
+SHOWN = [1, 100, 500, 1000, 2000, 3000]  # the epochs printed of a run of that length
 
 ROWS = [((0.0, 0.0), 0.0), ((0.0, 1.0), 1.0), ((1.0, 0.0), 1.0), ((1.0, 1.0), 0.0)]
 
@@ -55,7 +58,7 @@ class Trained(NamedTuple):
     params: list[Neuron]
 
 
-def train(optimizer: optim.Optimizer | None = None, epochs: int = 3000, seed: int = 0) -> Trained:
+def train(optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0) -> Trained:
     """Train the network.
 
     Args:
@@ -80,8 +83,8 @@ def train(optimizer: optim.Optimizer | None = None, epochs: int = 3000, seed: in
 def draw_loss(figure: Figure, losses: Sequence[float]) -> None:
     """The loss of each epoch, on a log axis."""
     axes = figure.subplots()
-    axes.semilogy(range(1, len(losses) + 1), losses, color=plots.BLUE)
-    plots.label(axes, "XOR: sum of squared errors", "epoch", "loss (log scale)")
+    axes.semilogy(range(1, len(losses) + 1), losses, marker=plots.marker(len(losses)), color=plots.BLUE)
+    plots.label(axes, "XOR: sum of squared errors", "epoch", "loss (log scale)", is_count=True)
 
 
 def draw_answers(figure: Figure, params: list[Neuron]) -> None:
@@ -111,20 +114,21 @@ def draw_answers(figure: Figure, params: list[Neuron]) -> None:
 def main(argv: Sequence[str] | None = None) -> None:
     """Train, print the losses and the answers, save the pictures."""
     parser = options.make_parser("xor", "XOR by a 2-2-1 tanh network on Python floats.")
-    options.add_training(parser, epochs=3000, plain_rate=0.1, adaptive_rate=0.02)
-    given = parser.parse_args(argv)
+    options.add_training(parser, epochs=EPOCHS, plain_rate=0.1, adaptive_rate=0.02)
+    given = options.parse_training(parser, argv)
+    plots.make_folder(given.out)
 
     losses, params = train(options.choose_optimizer(given, given.epochs), given.epochs, given.seed)
 
-    print(f"XOR, 2-2-1 tanh network, 9 parameters, {given.optimizer}, {given.epochs} epochs")
-    epochs = sorted({epoch for epoch in (1, 100, 500, 1000, 2000, 3000) if epoch <= given.epochs} | {given.epochs})
-    print_table(["epoch", "loss"], [[str(epoch), f"{losses[epoch - 1]:.6f}"] for epoch in epochs])
+    print(f"XOR, 2-2-1 tanh network, 9 parameters, {given.optimizer}, {counted(given.epochs, 'epoch')}")
+    shown = SHOWN if given.epochs == EPOCHS else spread(given.epochs)
+    print_table(["epoch", "loss"], [[str(epoch), f"{losses[epoch - 1]:.6f}"] for epoch in shown])
     print_table(
         ["input", "wanted", "answer"],
         [[f"({x1:.0f}, {x2:.0f})", f"{target:.0f}", f"{predict(params, (x1, x2)):.4f}"] for (x1, x2), target in ROWS],
     )
     rises = sum(after > before for before, after in itertools.pairwise(losses))
-    print(f"  the loss rose in {rises} of {len(losses) - 1} steps")
+    print(f"  the loss rose in {rises} of {counted(len(losses) - 1, 'step')}")
     plots.save(
         given.out, {"xor-loss": lambda figure: draw_loss(figure, losses), "xor-answers": lambda figure: draw_answers(figure, params)}
     )

@@ -46,7 +46,7 @@ def test_run_prints_tables_and_writes_json(capsys, tmp_path):
     printed = capsys.readouterr().out
     assert "jacobian50: Jacobian of W2 @ tanh(W1 @ x)" in printed
     assert "hand-written NumPy" in printed
-    assert "chain200: at most 2.3 x hand-written" in printed
+    assert "targets" not in printed  # a smoke run says nothing about them
     document = json.loads(path.read_text(encoding="utf-8"))
     assert list(document["workloads"]) == ["jacobian50"]
     result = document["workloads"]["jacobian50"]
@@ -54,6 +54,26 @@ def test_run_prints_tables_and_writes_json(capsys, tmp_path):
     assert len(result["rounds"]["hand-written"]) == measure.QUICK.rounds
     assert document["machine"]["Python"]
     assert {target["outcome"] for target in document["targets"]} == {"not measured"}
+
+
+def test_quick_run_prints_no_targets_though_it_measured_one(capsys):
+    assert cli.main(["--quick", "--only", "chain200", "--peers", "funcgrad"]) == 0
+    printed = capsys.readouterr().out
+    assert "chain200: 200 x" in printed
+    assert "at most" not in printed
+
+
+def test_run_prints_the_targets_that_it_measured(capsys, monkeypatch):
+    monkeypatch.setattr(measure, "FULL", measure.QUICK)
+    assert cli.main(["--only", "chain200", "--peers", "funcgrad"]) == 0
+    lines = capsys.readouterr().out.split("targets\n")[1].strip().splitlines()
+    assert [line.strip().split("  ")[0] for line in lines] == ["target", "chain200: at most 2.3 x hand-written"]
+
+
+def test_run_that_measured_no_target_prints_no_table_of_them(capsys, monkeypatch):
+    monkeypatch.setattr(measure, "FULL", measure.QUICK)
+    assert cli.main(["--only", "jacobian50", "--peers", "hand-written"]) == 0
+    assert "targets" not in capsys.readouterr().out
 
 
 def test_failure_is_printed_and_sets_the_exit_status(capsys, monkeypatch, tmp_path):

@@ -25,6 +25,12 @@ def test_prints_losses_and_accuracies(printed, heading):
     assert table(printed, heading) == TABLE
 
 
+def test_shorter_run_prints_every_step(run, tmp_path):
+    printed = run(moons.main, ["--epochs", "1", "--out", str(tmp_path)])
+    assert "Moons, 2-8-8-1 ReLU network, 105 parameters, 1 full-batch step" in printed
+    assert printed.count("0 0.7159 0.50") == 3
+
+
 def test_adam_tells_the_moons_apart(printed):
     assert table(printed, "arrays, adam")[-1].split()[2] == "1.00"
 

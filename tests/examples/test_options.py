@@ -6,18 +6,19 @@ from pathlib import Path
 
 import pytest
 
+from examples import SUMMARIES, digits, engine, modes, moons, options, tensor, xor
 from examples import __main__ as both
-from examples import digits, engine, modes, moons, options, tensor, xor
 
+ROOT = Path(__file__).parents[2]
 TRAINING = ["--epochs", "--learning-rate", "--seed", "--optimizer", "--schedule", "--out"]
 HELP = {
     "engine": (engine.main, ["--against", "--out"]),
-    "tensor": (tensor.main, ["--seed"]),
+    "tensor": (tensor.main, ["--seed", "--out"]),
     "xor": (xor.main, TRAINING),
     "moons": (moons.main, TRAINING),
     "digits": (digits.main, [*TRAINING, "--data"]),
     "modes": (modes.main, ["--largest", "--seed", "--out"]),
-    "": (both.main, ["--epochs", "--out"]),
+    "": (both.main, ["--epochs", "--out", *(f"\n  {name} " for name in SUMMARIES)]),
 }
 
 
@@ -33,6 +34,11 @@ def test_help_tells_the_options(capsys, name):
         assert option in text
 
 
+def test_summaries_are_of_every_example():
+    names = {path.stem for path in (ROOT / "examples").glob("[!_]*.py") if "\ndef main(" in path.read_text(encoding="utf-8")}
+    assert set(SUMMARIES) == names == set(HELP) - {""}
+
+
 @pytest.mark.parametrize(
     ("argv", "wanted"),
     [
@@ -45,6 +51,8 @@ def test_help_tells_the_options(capsys, name):
         (["--weight-decay", "-0.1"], "got '-0.1', wanted a finite number of at least 0"),
         (["--optimizer", "magic"], "invalid choice: 'magic'"),
         (["--out", __file__], "which is a file, wanted a folder"),
+        (["--weight-decay", "0.1"], "has no effect with --optimizer sgd; leave it out or take --optimizer adamw"),
+        (["--weight-decay", "0", "--optimizer", "adam"], "has no effect with --optimizer adam"),
     ],
 )
 def test_bad_options_are_refused(capsys, argv, wanted):
@@ -52,6 +60,25 @@ def test_bad_options_are_refused(capsys, argv, wanted):
         xor.main(argv)
     assert left.value.code == 2
     assert wanted in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("main", [xor.main, moons.main, digits.main])
+def test_option_without_effect_is_refused(capsys, monkeypatch, main):
+    monkeypatch.setattr(options, "choose_optimizer", None)  # nothing is to be trained
+    with pytest.raises(SystemExit) as left:
+        main(["--weight-decay", "0.1"])
+    assert left.value.code == 2
+    assert "--weight-decay: has no effect with --optimizer sgd" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("argv", "decay"), [([], 0.01), (["--weight-decay", "0.5"], 0.5)])
+def test_weight_decay_of_adamw(argv, decay):
+    parser = options.make_parser("digits", "")
+    options.add_training(parser, epochs=1, plain_rate=0.2, adaptive_rate=0.003)
+    given = options.parse_training(parser, ["--optimizer", "adamw", "--learning-rate", "0.1", *argv])
+    optimizer = options.choose_optimizer(given, steps=10)
+    updates, _ = optimizer.update(0.0, optimizer.init(3.0), 3.0)
+    assert updates == pytest.approx(-0.1 * decay * 3.0, rel=1e-12)  # with no gradient the decay is all that is left
 
 
 @pytest.mark.parametrize(("name", "rate"), [("sgd", 0.2), ("momentum", 0.02), ("adam", 0.003)])
@@ -77,9 +104,8 @@ def test_schedules_end_with_the_run(schedule, last):
 
 
 def test_main_job_is_moons_and_then_digits(tmp_path):
-    root = Path(__file__).parents[2]
     command = [sys.executable, "-m", "examples", "--epochs", "1", "--out", str(tmp_path)]
-    done = subprocess.run(command, cwd=root, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stderr
     assert "moons: " not in done.stderr  # no progress bar: this output is no terminal
     assert done.stdout.index("Moons, 2-8-8-1") < done.stdout.index("Digits, 64-128-10")

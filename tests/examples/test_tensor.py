@@ -7,8 +7,8 @@ from examples import tensor
 
 
 @pytest.fixture(scope="module")
-def printed(run):
-    return run(tensor.main, [])
+def printed(run, tmp_path_factory):
+    return run(tensor.main, ["--out", str(tmp_path_factory.mktemp("tensor"))])
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,11 @@ def test_prints_answers(printed, row):
     assert row in printed
 
 
+def test_prints_these_epochs(printed):
+    start = printed.index("epoch loss")
+    assert [line.split()[0] for line in printed[start + 2 : start + 9]] == ["1", "100", "500", "1000", "2000", "3000", "input"]
+
+
 def test_loss_rises_in_few_steps(printed):
     (line,) = [line for line in printed if line.startswith("the loss rose")]
     assert line.endswith("of 2999 steps")
@@ -51,3 +56,10 @@ def test_shorter_run_prints_its_last_epoch(run, tmp_path):
     assert "1 1.766174" in printed
     assert any(line.startswith("3 1.") for line in printed)
     assert not any(line.startswith("100 ") for line in printed)
+    assert printed[0].endswith(", sgd, 3 epochs")
+
+
+def test_single_epoch(run, tmp_path):
+    printed = run(xor.main, ["--epochs", "1", "--out", str(tmp_path)])
+    assert printed[0].endswith(", sgd, 1 epoch")
+    assert [line for line in printed if line.startswith("1 ")] == ["1 1.766174"]
