@@ -96,7 +96,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
             tangent.drop()
         root.orphans.clear()
         if root.holds:
-            root.holds.release()
+            root.holds.release(scope.held)
         if root.forwards and root is not scope:  # nothing is replayed any more: what was kept for it goes
             records = root.records
             records[scope.start :] = [None] * (len(records) - scope.start)
@@ -108,18 +108,20 @@ def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
     Returns:
         The scope that the results belong to: None if they are plain values.
     """
-    records, parent = scope.records, scope.parent
+    records, parent, root = scope.records, scope.parent, scope.root
     close_scope(scope)
-    scope.tangents = {}
+    scope.tangents.clear()
     if parent is None:
         scope.root = None
         scope.keepers = 0
         scope.orphans.clear()
-        if scope.holds:
-            scope.holds.release()
-    elif scope.root.keepers and not depends_on_outer(records, scope.start) and not any(type(one) is Tracer for one in given):
-        del records[scope.start :]
-        return None
+        scope.holds.release()
+    elif not root.keepers:
+        root.holds.release(scope.held)
+    else:
+        root.orphans[:] = [tangent for tangent in root.orphans if tangent.tangents is not scope.tangents]
+        if not depends_on_outer(records, scope.start) and not any(type(one) is Tracer for one in given):
+            return None
     return parent
 
 
@@ -227,18 +229,10 @@ class Slice:
         self.scope = scope if scope is not None and depends_on_outer(records, start) else None
         self.holds: Holds | None = None
 
-    def cut(self) -> None:
-        """Give the positions free again where nothing around the slice depends on them."""
-        if self.scope is None and self.start:
-            del self.records[self.start :]
-
     def keep(self) -> None:
         """Take the records along: the list may be cut or go on growing."""
-        whole = self.records
-        self.records = whole[self.start :]
+        self.records = self.records[self.start :]
         self.offset = self.start
-        if self.scope is None:
-            del whole[self.start :]
 
     def _recording(self) -> Scope | None:
         """The scope to lift residuals to: the innermost around the slice that is open still. Once all have ended they are plain values."""

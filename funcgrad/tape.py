@@ -49,6 +49,7 @@ class Scope:
     __slots__ = (
         "depth",
         "forwards",
+        "held",
         "holds",
         "keepers",
         "label",
@@ -67,6 +68,7 @@ class Scope:
     forwards: tuple[Scope, ...]
     watched: dict[int, Any] | None
     start: int
+    held: int
     tangents: dict[int, Any]
     orphans: list[Tangent]
     holds: Holds
@@ -74,7 +76,7 @@ class Scope:
     def __init__(self, label: Label, parent: Scope | None, make: Callable[..., Any]) -> None:
         self.label = label
         self.parent = parent
-        self.start = 0
+        self.start = self.held = 0
         if parent is None:
             self.root = self
             self.make = make
@@ -91,6 +93,7 @@ class Scope:
             self.watched = parent.watched
             self.records = parent.records
             self.start = len(parent.records)
+            self.held = len(self.root.holds)
             self.depth = parent.depth + 1
 
     @property
@@ -120,6 +123,17 @@ def close_scope(scope: Scope) -> None:
     """End a scope. Its tracers are stale from here on; its records stay with whoever holds the list."""
     thread.scope = scope.parent
     scope.records = scope.label
+
+
+def cut_scope(scope: Scope) -> None:
+    """A closed scope's records depend on nothing around it: give their positions free, and what was held for them.
+
+    Slices that were kept inside find no scope around them any more: they replay plain values.
+    """
+    if scope.parent is not None:
+        del scope.parent.records[scope.start :]
+        scope.root.holds.release(scope.held)
+        scope.parent = None
 
 
 def check_open(scope: Scope, around: Scope | None, user: str) -> None:
@@ -153,7 +167,7 @@ class Tangent:
         self.tangent = tangent
 
     def __del__(self) -> None:
-        if self.root.keepers:  # a record that is kept may ask for it when it is replayed
+        if self.root.keepers and self.index in self.tangents:  # a record that is kept may ask for it when it is replayed
             self.root.orphans.append(self)
         else:
             self.drop()
@@ -196,10 +210,11 @@ class Holds(dict[int, np.ndarray]):
             elif isinstance(value, (tuple, list)):
                 self.take_over(other, value)
 
-    def release(self) -> None:
-        """Let go: what nobody else holds becomes writeable again."""
+    def release(self, first: int = 0) -> None:
+        """Let go of all but the `first` ones: what nobody else holds becomes writeable again."""
         with _locking:
-            for key, array in self.items():
+            while len(self) > first:
+                key, array = self.popitem()  # the last one added
                 count = _counts.pop(key) - 1
                 if count:
                     _counts[key] = count
@@ -209,7 +224,6 @@ class Holds(dict[int, np.ndarray]):
                     _waiting.append(array)
             if _waiting:  # a view cannot be made writeable while what it views is not
                 _waiting[:] = [view for view in _waiting if not _made_writeable(view)]
-        self.clear()
 
     def __del__(self) -> None:
         if self:

@@ -7,14 +7,18 @@ import inspect
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 import pytest
 
 import funcgrad
+import funcgrad.nn.init
+import funcgrad.rules
+import funcgrad.testing
 
 ROOT = Path(funcgrad.__file__).parent
 LAYERS = {
@@ -177,13 +181,86 @@ def test_what_is_public_is_documented(name: str):
     assert inspect.getdoc(getattr(funcgrad, name))
 
 
-@pytest.mark.parametrize("name", TRANSFORMS)
-def test_transforms_say_what_they_take_give_and_raise(name: str):
-    doc = inspect.getdoc(getattr(funcgrad, name)) or ""
-    for section in ("Args:", "Returns:", "Example:", ">>> "):
-        assert section in doc, section
-    for parameter in inspect.signature(getattr(funcgrad, name)).parameters:
-        assert re.search(rf"^\s+\*?{parameter}\b.*:", doc, re.MULTILINE), parameter
+DOCUMENTED = [
+    funcgrad,
+    funcgrad.debug,
+    funcgrad.nn,
+    funcgrad.nn.init,
+    funcgrad.numpy,
+    funcgrad.optim,
+    funcgrad.rules,
+    funcgrad.show,
+    funcgrad.testing,
+    funcgrad.tree,
+]
+
+
+def public_functions(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The package's own functions that a module gives to users."""
+    names = getattr(module, "__all__", None) or [name for name in vars(module) if not name.startswith("_")]
+    found = {name: getattr(module, name) for name in names}
+    return {name: value for name, value in found.items() if inspect.isfunction(value) and value.__module__.startswith("funcgrad.")}
+
+
+PUBLIC_FUNCTIONS = {f"{module.__name__}.{name}": f for module in DOCUMENTED for name, f in public_functions(module).items()}
+
+
+def sections_of(doc: str) -> dict[str, str]:
+    """The Google sections of a docstring, and its first paragraph as "summary"."""
+    parts = re.split(r"^(Args|Returns|Raises|Example|References):$", doc, flags=re.MULTILINE)
+    return {"summary": parts[0].split("\n\n")[0].strip(), **dict(zip(parts[1::2], parts[2::2], strict=True))}
+
+
+def missing_in(f: Callable[..., Any]) -> list[str]:
+    """What the docstring of a function leaves out."""
+    sections = sections_of(inspect.getdoc(f) or "")
+    described = re.findall(r"^    \*{0,2}(\w+): *\S", sections.get("Args", ""), re.MULTILINE)
+    raised = re.findall(r"^    (\S.*)", sections.get("Raises", ""), re.MULTILINE)
+    signature = inspect.signature(f)
+    missing = [f"Args: {name}" for name in signature.parameters if name not in described]
+    missing += [f"Args: {name}, which is no parameter" for name in described if name not in signature.parameters]
+    if not sections["summary"].endswith("."):
+        missing.append("summary")
+    if signature.return_annotation not in (None, "None") and not sections.get("Returns", "").strip():
+        missing.append("Returns")
+    if ">>> " not in sections.get("Example", ""):
+        missing.append("Example")
+    if "Raises" in sections and not (raised and all(re.match(r"[A-Z]\w+(, [A-Z]\w+)*: \S", line) for line in raised)):
+        missing.append("Raises: when")
+    return missing
+
+
+@pytest.mark.parametrize("name", list(PUBLIC_FUNCTIONS))
+def test_public_functions_say_what_they_take_give_and_show_it(name: str):
+    assert missing_in(PUBLIC_FUNCTIONS[name]) == []
+
+
+def test_every_public_module_has_functions_to_look_at():
+    for module in DOCUMENTED:
+        assert public_functions(module), module.__name__
+    assert {f"funcgrad.{name}" for name in TRANSFORMS} <= set(PUBLIC_FUNCTIONS)
+
+
+def test_what_a_docstring_leaves_out_is_seen():
+    def bare(x, *rest, y=0) -> float: ...
+
+    def told(x, *rest, y=0) -> None:
+        """Do it.
+
+        Args:
+            x: a number.
+            *rest: more.
+            z: nothing.
+
+        Raises:
+            whenever it likes.
+
+        Example:
+            none.
+        """
+
+    assert missing_in(bare) == ["Args: x", "Args: rest", "Args: y", "summary", "Returns", "Example"]
+    assert missing_in(told) == ["Args: y", "Args: z, which is no parameter", "Example", "Raises: when"]
 
 
 MODULES = [funcgrad.debug, funcgrad.errors, funcgrad.nn, funcgrad.nn.init, funcgrad.optim, funcgrad.show, funcgrad.tree]

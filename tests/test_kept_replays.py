@@ -141,6 +141,27 @@ def test_after_an_inner_scope_inside_the_outer_one(kept: Any):
 
 
 @each_kept
+def test_after_an_inner_scope_that_was_cut_from_the_outer_one(kept: Any):
+    nested = DERIVATIVES | {"grad of jvp": lambda f: grad(by_jvp(f)), "jvp of grad": lambda f: by_jvp(grad(f))}
+    for outer in DERIVATIVES.values():
+        for name, inner in nested.items():
+
+            def f(x: Any, inner: Any = inner) -> Any:
+                left = []
+
+                def body(y: Any) -> Any:
+                    left.append(kept(lambda u: u * u * y, 5.0)[1])  # 2 * 5 * 3, all of it constant to x
+                    return y * y
+
+                inner(body)(3.0)
+                square = x * x  # records in the positions that the inner scope gave free
+                cube = square * x
+                return left[0](x) * square + 0.0 * cube
+
+            assert outer(f)(2.0) == 90 * 4.0, name
+
+
+@each_kept
 def test_kept_while_its_neighbors_are_cut_and_recorded_anew(kept: Any):
     def f(x: Any) -> Any:
         _, free = kept(lambda u: u**3, 2.0)  # depends on nothing outside: its records leave the tape

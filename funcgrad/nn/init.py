@@ -62,18 +62,45 @@ def he_normal(rng: np.random.Generator, shape: Sequence[int], dtype: Any = float
 
 
 def he_uniform(rng: np.random.Generator, shape: Sequence[int], dtype: Any = float) -> Any:
-    """Uniform numbers of variance 2 / n_in, for layers before a relu; arguments, errors and reference as of `he_normal`.
+    """Uniform numbers of variance 2 / n_in, for layers before a relu.
+
+    Args:
+        rng: source of randomness.
+        shape: (..., n_in, n_out).
+        dtype: of the result.
+
+    Returns:
+        Array of that shape and dtype.
+
+    Raises:
+        InputTypeError: rng is no Generator.
+        InputValueError: fewer than two axes.
 
     Example:
         >>> abs(he_uniform(np.random.default_rng(0), (6, 50))).max() < 1.0
         np.True_
+
+    References:
+        He et al. (2015), "Delving deep into rectifiers".
     """
     n_in, _ = _fans("he_uniform", rng, shape)
     return _uniform(rng, shape, dtype, 2.0 / max(n_in, 1))
 
 
 def glorot_normal(rng: np.random.Generator, shape: Sequence[int], dtype: Any = float) -> Any:
-    """Normal numbers of variance 2 / (n_in + n_out), for layers before tanh or a sigmoid; arguments and errors as of `he_normal`.
+    """Normal numbers of variance 2 / (n_in + n_out), for layers before tanh or a sigmoid.
+
+    Args:
+        rng: source of randomness.
+        shape: (..., n_in, n_out).
+        dtype: of the result.
+
+    Returns:
+        Array of that shape and dtype.
+
+    Raises:
+        InputTypeError: rng is no Generator.
+        InputValueError: fewer than two axes.
 
     Example:
         >>> glorot_normal(np.random.default_rng(0), (4, 3)).shape
@@ -87,7 +114,19 @@ def glorot_normal(rng: np.random.Generator, shape: Sequence[int], dtype: Any = f
 
 
 def glorot_uniform(rng: np.random.Generator, shape: Sequence[int], dtype: Any = float) -> Any:
-    """Uniform numbers of variance 2 / (n_in + n_out), for layers before tanh or a sigmoid; arguments and errors as of `he_normal`.
+    """Uniform numbers of variance 2 / (n_in + n_out), for layers before tanh or a sigmoid.
+
+    Args:
+        rng: source of randomness.
+        shape: (..., n_in, n_out).
+        dtype: of the result.
+
+    Returns:
+        Array of that shape and dtype.
+
+    Raises:
+        InputTypeError: rng is no Generator.
+        InputValueError: fewer than two axes.
 
     Example:
         >>> glorot_uniform(np.random.default_rng(0), (4, 3), np.float32).dtype
@@ -101,7 +140,19 @@ def glorot_uniform(rng: np.random.Generator, shape: Sequence[int], dtype: Any = 
 
 
 def lecun_normal(rng: np.random.Generator, shape: Sequence[int], dtype: Any = float) -> Any:
-    """Normal numbers of variance 1 / n_in, which keep the variance of a linear layer; arguments and errors as of `he_normal`.
+    """Normal numbers of variance 1 / n_in, which keep the variance of a linear layer.
+
+    Args:
+        rng: source of randomness.
+        shape: (..., n_in, n_out).
+        dtype: of the result.
+
+    Returns:
+        Array of that shape and dtype.
+
+    Raises:
+        InputTypeError: rng is no Generator.
+        InputValueError: fewer than two axes.
 
     Example:
         >>> lecun_normal(np.random.default_rng(0), (4, 3)).shape

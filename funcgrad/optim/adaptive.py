@@ -65,6 +65,14 @@ def scale_by_adam(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any
         eps_root: added under the root; to differentiate through the update where a gradient is zero, it must be positive.
         nesterov: whether to look ahead.
 
+    Returns:
+        The optimizer; its state is a `ScaleByAdamState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
+
     Example:
         >>> from funcgrad import optim
         >>> adam = optim.scale_by_adam(eps=0.0)
@@ -102,6 +110,14 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> Optimizer:
     Args:
         b1: weight of the momentum in the update, in [0, 1).
         b2: weight of the past in the momentum, in [0, 1).
+
+    Returns:
+        The optimizer; its state is a `ScaleByLionState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
 
     Example:
         >>> from funcgrad import optim
@@ -142,6 +158,14 @@ def scale_by_rms(
         initial_scale: where `nu` starts.
         eps_in_sqrt: False for `g / (sqrt(nu) + eps)`.
         bias_correction: whether to divide `nu` by `1 - decay**t`.
+
+    Returns:
+        The optimizer; its state is a `ScaleByRmsState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
 
     Example:
         >>> from funcgrad import optim
@@ -184,6 +208,14 @@ def scale_by_stddev(
         eps_in_sqrt: whether eps is added under the root.
         bias_correction: whether to divide `mu` and `nu` by `1 - decay**t`.
 
+    Returns:
+        The optimizer; its state is a `ScaleByStddevState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
+
     Example:
         >>> from funcgrad import optim
         >>> stddev = optim.scale_by_stddev(decay=0.5, eps=0.0)
@@ -218,8 +250,14 @@ def scale_by_rss(initial_accumulator_value: float = 0.1, eps: Any = 1e-7) -> Opt
         initial_accumulator_value: where `s` starts, at least 0.
         eps: keeps the denominator from zero.
 
+    Returns:
+        The optimizer; its state is a `ScaleByRssState`.
+
     Raises:
         InputValueError: a negative start.
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
 
     Example:
         >>> from funcgrad import optim

@@ -54,7 +54,16 @@ class EmptyState(NamedTuple):
 
 
 def identity() -> Optimizer:
-    """The transformation that leaves gradients as they are."""
+    """The transformation that leaves gradients as they are.
+
+    Returns:
+        The optimizer; its state is an `EmptyState`.
+
+    Example:
+        >>> from funcgrad import optim
+        >>> optim.identity().update([2.0, -4.0], optim.EmptyState())
+        ([2.0, -4.0], EmptyState())
+    """
     return stateless(lambda grads: grads)
 
 

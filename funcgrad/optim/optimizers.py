@@ -21,6 +21,15 @@ def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Opt
         momentum: what is kept of the past at each step, in [0, 1), or None.
         nesterov: whether the momentum looks ahead.
 
+    Returns:
+        The optimizer. Its state is a pair: a `TraceState` (without momentum an `EmptyState`), and that of the learning rate (a `CountState`
+        for a schedule, else an `EmptyState`).
+
+    Raises:
+        InputTypeError: (init) with momentum, a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) a state of another optimizer; with momentum also gradients of another structure or shape than
+            the parameters given to `init`.
+
     Example:
         >>> from funcgrad import optim
         >>> optimizer = optim.sgd(0.1)
@@ -45,6 +54,15 @@ def adam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, ep
         eps: added to the root.
         eps_root: added under the root; to differentiate through the update where a gradient is zero, it must be positive.
         nesterov: as in `nadam`.
+
+    Returns:
+        The optimizer. Its state is a pair: a `ScaleByAdamState`, and that of the learning rate (a `CountState` for a schedule, else an
+        `EmptyState`).
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer.
 
     Example:
         >>> from funcgrad import optim
@@ -73,6 +91,14 @@ def nadam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, e
         b2: as in `adam`.
         eps: as in `adam`.
         eps_root: as in `adam`.
+
+    Returns:
+        The optimizer; its state is that of `adam`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer.
 
     Example:
         >>> from funcgrad import optim
@@ -109,6 +135,15 @@ def adamw(
         mask: which parameters decay, as in `add_decayed_weights`.
         nesterov: as in `nadam`.
 
+    Returns:
+        The optimizer, whose update needs the parameters. Its state is a tuple: a `ScaleByAdamState`, that of the weight decay and that of
+        the learning rate (each a `CountState` for a schedule, else an `EmptyState`).
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer, or no parameters.
+
     Example:
         >>> from funcgrad import optim
         >>> optimizer = optim.adamw(0.1, weight_decay=0.5)
@@ -134,6 +169,15 @@ def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, *, weight_decay: Any
         b2: weight of the past in the momentum, in [0, 1).
         weight_decay: a number or a schedule.
         mask: which parameters decay, as in `add_decayed_weights`.
+
+    Returns:
+        The optimizer, whose update needs the parameters. Its state is a tuple: a `ScaleByLionState`, that of the weight decay and that of
+        the learning rate (each a `CountState` for a schedule, else an `EmptyState`).
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer, or no parameters.
 
     Example:
         >>> from funcgrad import optim
@@ -171,6 +215,15 @@ def rmsprop(
         nesterov: as in `sgd`.
         bias_correction: whether the averages are divided by `1 - decay**t`.
 
+    Returns:
+        The optimizer. Its state is a tuple: a `ScaleByRmsState` (`ScaleByStddevState` if centered), that of the learning rate
+        (a `CountState` for a schedule, else an `EmptyState`), and a `TraceState` (without momentum an `EmptyState`).
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer.
+
     Example:
         >>> from funcgrad import optim
         >>> optimizer = optim.rmsprop(0.1, decay=0.75, eps=0.0)
@@ -196,6 +249,16 @@ def adagrad(learning_rate: Any, initial_accumulator_value: float = 0.1, eps: Any
         learning_rate: a number or a schedule.
         initial_accumulator_value: where `s` starts, at least 0.
         eps: keeps the denominator from zero.
+
+    Returns:
+        The optimizer. Its state is a pair: a `ScaleByRssState`, and that of the learning rate (a `CountState` for a schedule, else an
+        `EmptyState`).
+
+    Raises:
+        InputValueError: a negative start.
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
+            another optimizer.
 
     Example:
         >>> from funcgrad import optim

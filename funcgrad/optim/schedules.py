@@ -20,6 +20,12 @@ from funcgrad.optim.leaves import plain
 def constant(value: Any) -> Schedule:
     """The same value at every step.
 
+    Args:
+        value: the value, a number.
+
+    Returns:
+        The schedule: count -> `value`, whatever the count.
+
     Example:
         >>> from funcgrad import optim
         >>> optim.constant(0.1)(100)
@@ -36,6 +42,9 @@ def linear(init_value: Any, end_value: Any, transition_steps: int, transition_be
         end_value: value from `transition_begin + transition_steps` on.
         transition_steps: length of the way; if it is not positive, the value stays `init_value`.
         transition_begin: number of steps before it.
+
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
 
     Example:
         >>> from funcgrad import optim
@@ -71,6 +80,9 @@ def exponential_decay(
         staircase: whether the exponent is rounded down.
         end_value: lower bound of the value if `decay_rate < 1`, upper bound otherwise.
 
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+
     Example:
         >>> from funcgrad import optim
         >>> [optim.exponential_decay(8.0, 10, 0.5)(count) for count in (0, 10, 20)]
@@ -101,6 +113,9 @@ def cosine_decay(init_value: Any, decay_steps: int, alpha: Any = 0.0, exponent: 
         decay_steps: length of the decay, positive.
         alpha: what is left of the value at the end, as a part of it.
         exponent: shape of the curve.
+
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
 
     Raises:
         InputValueError: `decay_steps` is not positive.
@@ -136,6 +151,9 @@ def warmup_cosine_decay(
         end_value: value at the end.
         exponent: shape of the decay, as in `cosine_decay`.
 
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+
     Raises:
         InputValueError: `decay_steps` is not more than `warmup_steps`.
 
@@ -162,6 +180,9 @@ def piecewise(init_value: Any, boundaries_and_scales: Mapping[int, Any] | None =
     Args:
         init_value: value at the start.
         boundaries_and_scales: count -> factor from that count on, at least 0.
+
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
 
     Raises:
         InputValueError: a negative factor.
@@ -192,6 +213,9 @@ def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
     Args:
         schedules: the schedules.
         boundaries: the counts at which the second, the third, ... take over.
+
+    Returns:
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
 
     Raises:
         InputValueError: not one boundary less than schedules.

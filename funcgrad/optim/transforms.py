@@ -40,6 +40,9 @@ def scale(step_size: Any) -> Optimizer:
     Args:
         step_size: a number, shape ().
 
+    Returns:
+        The optimizer; its state is an `EmptyState`.
+
     Example:
         >>> from funcgrad import optim
         >>> optim.scale(-0.5).update([2.0, 4.0], optim.EmptyState())[0]
@@ -59,6 +62,9 @@ def scale_by_schedule(step_size_fn: Schedule) -> Optimizer:
 
     Args:
         step_size_fn: number of steps done, int -> factor.
+
+    Returns:
+        The optimizer; its state is a `CountState`.
 
     Example:
         >>> from funcgrad import optim
@@ -85,6 +91,9 @@ def scale_by_learning_rate(learning_rate: Any, *, flip_sign: bool = True) -> Opt
         learning_rate: a number, a schedule (steps done -> number), or None for no scaling at all.
         flip_sign: whether to change the sign.
 
+    Returns:
+        The optimizer; its state is a `CountState` for a schedule, else an `EmptyState`.
+
     Example:
         >>> from funcgrad import optim
         >>> optim.scale_by_learning_rate(0.1).update(5.0, optim.EmptyState())[0]
@@ -104,6 +113,14 @@ def trace(decay: Any, nesterov: bool = False) -> Optimizer:
     Args:
         decay: what is kept of the sum at each step, in [0, 1).
         nesterov: whether to look ahead.
+
+    Returns:
+        The optimizer; its state is a `TraceState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
 
     Example:
         >>> from funcgrad import optim
@@ -136,6 +153,14 @@ def ema(decay: Any, debias: bool = True) -> Optimizer:
         decay: weight of the past, in [0, 1).
         debias: whether to divide.
 
+    Returns:
+        The optimizer; its state is an `EmaState`.
+
+    Raises:
+        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
+            the path.
+
     Example:
         >>> from funcgrad import optim
         >>> average = optim.ema(0.5, debias=False)
@@ -163,6 +188,9 @@ def clip(max_delta: Any) -> Optimizer:
 
     Args:
         max_delta: the bound, a positive number.
+
+    Returns:
+        The optimizer; its state is an `EmptyState`.
 
     Raises:
         InputTypeError: (update) a complex gradient, which has no order.
@@ -197,6 +225,9 @@ def clip_by_global_norm(max_norm: Any) -> Optimizer:
     Args:
         max_norm: the bound, a positive number.
 
+    Returns:
+        The optimizer; its state is an `EmptyState`.
+
     Example:
         >>> from funcgrad import optim
         >>> optim.clip_by_global_norm(1.0).update({"a": 3.0, "b": 4.0}, optim.EmptyState())[0]
@@ -226,8 +257,11 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> Optimizer:
         mask: which parameters decay: a tree of bools of the structure of the parameters or a prefix of it, or a function from the
             parameters to such a tree; None for all.
 
+    Returns:
+        The optimizer; its state is a `CountState` for a schedule, else an `EmptyState`. Its update needs the parameters.
+
     Raises:
-        InputValueError: (update) no parameters given.
+        InputValueError: (update) no parameters given, or gradients of another shape.
         TreeError: (update) gradients or mask of another structure.
 
     Example:

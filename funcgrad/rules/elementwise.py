@@ -61,6 +61,17 @@ def unary(
 
     Returns:
         The operation on tracers, arrays and Python floats.
+
+    Raises:
+        InputTypeError: the partial has parameters after the first that are not called x or ans.
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> import math
+        >>> from funcgrad import grad
+        >>> tanh = unary(np.tanh, lambda t, ans: t * (1.0 - ans * ans), math.tanh)
+        >>> grad(tanh)(0.0), tanh(0.0)
+        (1.0, 0.0)
     """
     is_ours = name is not None
     name = name or str(ufunc.__name__)
@@ -185,6 +196,16 @@ def binary(
     Returns:
         The operation on tracers, arrays and Python numbers. Its `variant(function, arguments)` is the same primitive where another function
         gives the value (x ** y for np.power(x, y)), or with the arguments "v, u" reflected, for Python's __radd__ and its like.
+
+    Raises:
+        InputTypeError: a partial has parameters after the first that are not called x, y or ans.
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> remainder = binary(np.remainder, None, lambda t, x, y: -t * np.floor_divide(x, y))
+        >>> grad(remainder, argnums=(0, 1))(7.0, 2.0)
+        (1.0, -3.0)
     """
     are_numbers = "type(x) is float and (type(y) is float or type(y) is int) or type(y) is float and type(x) is int"
     default = f"scalar(x, y) if {are_numbers} else function(x, y)"
@@ -208,6 +229,17 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
 
     Returns:
         The operation on tracers and arrays.
+
+    Raises:
+        InputTypeError: a transpose has parameters after the first that are not called x, y or ans.
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import vjp
+        >>> matmul = bilinear(np.matmul, lambda ct, y: ct @ y.T, lambda ct, x: x.T @ ct, name="matmul_2d")
+        >>> value, pullback = vjp(matmul, np.array([[1.0, 2.0]]), np.array([[3.0], [5.0]]))
+        >>> value, pullback(np.ones((1, 1)))[0]
+        (array([[13.]]), array([[3., 5.]]))
     """
     declare(name, "multilinear", function)
     pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))

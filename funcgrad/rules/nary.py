@@ -108,6 +108,15 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
 
     Returns:
         The operation. Operands broadcast against one another.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None, keeps=(1,))  # x * 2**n
+        >>> grad(ldexp)(1.5, 3)
+        8.0
     """
     name = function.__name__
 
@@ -145,6 +154,15 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
 
     Returns:
         The operation; its `rule` is for an operation on the hot path that writes its records itself.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> roll = linear(np.roll, lambda ct, shape, shift: np.roll(ct, -shift))
+        >>> print(grad(lambda x: np.sum(roll(x, 1) * np.array([1.0, 2.0, 3.0])))(np.zeros(3)))
+        [2. 3. 1.]
     """
     name = name or function.__name__
 
@@ -191,6 +209,15 @@ def multilinear(function: Any, *transposes: Directional, each: Directional | Non
 
     Returns:
         The operation.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> dot = multilinear(np.dot, lambda ct, x, y: ct * y, lambda ct, x, y: ct * x)
+        >>> grad(dot, argnums=(0, 1))(np.array([1.0, 2.0]), np.array([3.0, 5.0]))
+        (array([3., 5.]), array([1., 2.]))
     """
     name = name or function.__name__
 
@@ -236,6 +263,17 @@ def general(
 
     Returns:
         The operation.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> shares = [lambda t, ans, x, y: t * np.exp(x - ans), lambda t, ans, x, y: t * np.exp(y - ans)]
+        >>> logaddexp = general(np.logaddexp, jvps=shares, vjps=shares)  # of operands of one shape: nothing is summed back
+        >>> gradient = grad(lambda x, y: np.sum(logaddexp(x, y)))(np.zeros(2), np.array([0.0, np.log(3.0)]))
+        >>> print(gradient.round(9))
+        [0.5  0.25]
     """
     name = name or function.__name__
 
@@ -255,7 +293,23 @@ def general(
 
 
 def nondifferentiable(function: Any) -> Operation:
-    """Declare that a function has nothing to differentiate: it sees the plain values, and its result is a constant."""
+    """Declare that a function has nothing to differentiate: it sees the plain values, and its result is a constant.
+
+    Args:
+        function: NumPy's function, of any arguments.
+
+    Returns:
+        The operation. It takes the function's place on tracers too.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> floor = nondifferentiable(np.floor)
+        >>> grad(lambda x: x * floor(x))(2.5)
+        2.0
+    """
 
     def operation(*args: Any, **options: Any) -> Any:
         values = [raw(value) for value in args]

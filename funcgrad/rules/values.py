@@ -100,7 +100,7 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     if own == shape:
         return cotangent
     if own[1:] == shape and type(cotangent) is np.ndarray:  # a bias
-        return _ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 else np.add.reduce(cotangent, 0)
+        return _ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 and own[0] <= 1024 else np.add.reduce(cotangent, 0)
     extra = len(own) - len(shape)
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
     part = cotangent.sum(axis=axes) if type(cotangent) is Tracer else np.add.reduce(cotangent, axis=axes)

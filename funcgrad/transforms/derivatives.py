@@ -92,6 +92,9 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         InputValueError: `argnums` out of range.
+        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -117,6 +120,9 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         InputValueError: `argnums` out of range.
+        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -138,11 +144,14 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fals
 
     Returns:
         A function with f's arguments that returns, for each pair of leaves of the arguments, the second derivatives, shape
-        `output.shape + first.shape + second.shape`.
+        `output.shape + first.shape + second.shape` (and `(hessian, aux)` with has_aux).
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         InputValueError: `argnums` out of range.
+        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -169,6 +178,9 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     Raises:
         InputTypeError: an argument that is no real number or array; an output that is not one real number.
         TreeError, InputValueError: v does not fit the argument, or is missing.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -206,6 +218,9 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         TreeError, InputValueError: the output is not of the argument's structure or shape.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np

@@ -9,7 +9,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, TreeError
 from funcgrad.replay import end_forward, new_leaf, open_forward, outward
 from funcgrad.rules.values import raw
-from funcgrad.tape import Label
+from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_function, fitting, leaf, looks_like, named, settled
 from funcgrad.transforms.recording import Kept, output_leaves, with_aux
@@ -32,6 +32,9 @@ def jvp(
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         TreeError, InputValueError, InputTypeError: the tangents do not fit the primals.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -84,9 +87,10 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         pushed = [raw(one) for one in pushed]
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
     tangent = tree.unflatten(out_tree, settled(pushed, found, given))
-    if has_aux:
-        return value, tangent, tree.map(lambda one: outward(one, scope, parent), aux)
-    return value, tangent
+    aux = tree.map(lambda one: outward(one, scope, parent), aux) if has_aux else None
+    if parent is None:
+        cut_scope(scope)
+    return (value, tangent, aux) if has_aux else (value, tangent)
 
 
 def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
@@ -104,6 +108,9 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         TreeError, InputValueError, InputTypeError: from f_jvp, if the tangents do not fit the primals.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np

@@ -34,6 +34,9 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> print(make_tape(lambda x, y: (x * y + x) ** 2)(2.0, -3.0))
@@ -80,6 +83,9 @@ def count_records(f: Callable[..., Any], *args: Any) -> int:
 
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> count_records(lambda x: x * x + x, 3.0)

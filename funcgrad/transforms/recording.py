@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward, watch
 from funcgrad.rules.values import raw
-from funcgrad.tape import Label, Scope, close_scope
+from funcgrad.tape import Label, Scope, close_scope, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import FLOAT64, fitting, leaf, settled
 
@@ -141,6 +141,8 @@ class Kept:
             self.piece = kept = piece
         finally:
             end_keeping(scope, kept)
+        if parent is None:
+            cut_scope(scope)
 
     def pull(self, name: str, ct: Any) -> list[Any]:
         """A tree of cotangents for each traced argument, for one of the output. `name` is whom errors speak of."""

@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tape import Label
+from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
@@ -70,6 +70,9 @@ def value_and_grad(
     Raises:
         InputTypeError: an argument that is no real number or array; an output that is not one real number.
         InputValueError: `argnums` out of range.
+        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -98,6 +101,9 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, ho
     Raises:
         InputTypeError: an argument that is no real number or array; an output that is not one real number.
         InputValueError: `argnums` out of range.
+        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np
@@ -142,7 +148,8 @@ def _gradient_of(
             value = outward(output, scope, parent)
             if has_aux:
                 value = (value, tree.map(lambda one: outward(one, scope, parent), aux))
-            piece.cut()
+            if parent is None:
+                cut_scope(scope)
         finally:
             end_keeping(scope)
         return pick(value, gradients[0] if is_single else tuple(gradients))
@@ -166,6 +173,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
     Raises:
         InputTypeError: an argument or an output that is no real number or array.
         TreeError, InputValueError, InputTypeError: from the pullback, if the cotangent does not fit the output.
+        NoRuleError: a complex argument, or an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
     Example:
         >>> import numpy as np

@@ -17,6 +17,17 @@ _MISSING = object()
 def flatten_with_path(tree: Any, is_leaf: IsLeaf | None = None) -> tuple[list[tuple[str, Any]], TreeDef]:
     """Like `flatten`, each leaf with its key path.
 
+    Args:
+        tree: any tree; an object of another class is a tree of one leaf.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        The pairs (path, leaf) from left to right, and the structure. A path is what Python would write after the tree to reach the leaf,
+        "" for a tree that is one leaf.
+
+    Raises:
+        TreeError: a dict whose keys cannot be sorted.
+
     Example:
         >>> from funcgrad import tree
         >>> tree.flatten_with_path({"layers": [1.0, 2.0]})[0]
@@ -64,6 +75,18 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = None) -> Any:
     """Like `map`, with the key path of the leaf as first argument of f.
 
+    Args:
+        f: function of a path, a leaf of `tree`, and what stands at its place in each of `rest`.
+        tree: the tree that gives the structure.
+        *rest: trees of the same structure, or with subtrees where `tree` has leaves.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        A tree of the structure of `tree`.
+
+    Raises:
+        TreeError: a tree of `rest` does not have the structure of `tree`; the message names the tree (the first is 1) and the place.
+
     Example:
         >>> from funcgrad import tree
         >>> tree.map_with_path(lambda path, x: f"{path} is {x}", {"w": [1.0, 2.0]})
@@ -77,8 +100,18 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 def reduce(f: Callable[[Any, Any], Any], tree: Any, initial: Any = _MISSING, is_leaf: IsLeaf | None = None) -> Any:
     """Fold the leaves from left to right: f(f(initial, first), second) and so on.
 
+    Args:
+        f: function of what is folded so far and the next leaf.
+        tree: any tree.
+        initial: where the fold starts; without it, at the first leaf.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        What the last call of f gives; `initial` (or the one leaf) if there is none.
+
     Raises:
         InputValueError: a tree without leaves and no `initial`.
+        TreeError: a dict whose keys cannot be sorted.
 
     Example:
         >>> from funcgrad import tree
@@ -97,6 +130,17 @@ def reduce(f: Callable[[Any, Any], Any], tree: Any, initial: Any = _MISSING, is_
 
 def all(tree: Any, is_leaf: IsLeaf | None = None) -> bool:  # noqa: A001
     """Whether every leaf is true; each must have one truth value, as a bool or an array of one element has.
+
+    Args:
+        tree: any tree.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        False if a leaf is false, True else: also for a tree without leaves.
+
+    Raises:
+        ValueError: (NumPy's) a leaf without one truth value, such as an array of two elements.
+        TreeError: a dict whose keys cannot be sorted.
 
     Example:
         >>> from funcgrad import tree

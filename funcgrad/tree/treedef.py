@@ -310,6 +310,16 @@ def _build(treedef: TreeDef, kind: Kind, rest: Iterator[Any]) -> Any:
 def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
     """The leaves of a tree from left to right.
 
+    Args:
+        tree: any tree; an object of another class is a tree of one leaf.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        The list of leaves, dicts in the order of their sorted keys.
+
+    Raises:
+        TreeError: a dict whose keys cannot be sorted.
+
     Example:
         >>> from funcgrad import tree
         >>> tree.leaves((1.0, {"b": 2.0, "a": [3.0]}))
@@ -320,6 +330,16 @@ def leaves(tree: Any, is_leaf: IsLeaf | None = None) -> list[Any]:
 
 def structure(tree: Any, is_leaf: IsLeaf | None = None) -> TreeDef:
     """The structure of a tree without its leaves.
+
+    Args:
+        tree: any tree; an object of another class is a tree of one leaf.
+        is_leaf: as in `flatten`.
+
+    Returns:
+        Its `TreeDef`, equal for trees that differ in leaves alone.
+
+    Raises:
+        TreeError: a dict whose keys cannot be sorted.
 
     Example:
         >>> from funcgrad import tree
