@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from funcgrad.errors import ConcretizationError, NoRuleError
-from funcgrad.primitive import operation_of
+from funcgrad.primitive import OPERATIONS, operation_of
 from funcgrad.tape import Scope, Tangent
 
 
@@ -88,10 +88,10 @@ class Tracer:
         rebinds = kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]  # `array += tracer`: the name goes to the result
         if kwargs and not rebinds:
             self._refuse_options(ufunc.__name__, kwargs)
-        return operation_of(ufunc)(*inputs)
+        return (OPERATIONS.get(ufunc) or operation_of(ufunc))(*inputs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        return operation_of(function)(*args, **kwargs)
+        return (OPERATIONS.get(function) or operation_of(function))(*args, **kwargs)
 
     def __len__(self) -> int:
         if not self.shape:

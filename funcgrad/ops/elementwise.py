@@ -73,7 +73,14 @@ def _python_power(x: float, y: float) -> float:
 
 
 power = binary(np.power, _power_x, _power_y, scalar=_python_power)
-power_operator = power.variant(operator.pow)
+_power_operator = power.variant(operator.pow)
+
+
+def power_operator(x: Any, y: Any) -> Any:
+    """The operator **. Squares are the most frequent powers, and have a rule of their own."""
+    return square(x) if type(y) is int and y == 2 else _power_operator(x, y)
+
+
 float_power = binary(np.float_power, _power_x, _power_y, scalar=_python_power)
 floor_divide = nondifferentiable(np.floor_divide)
 remainder = binary(np.remainder, None, lambda t, x, y: -t * floor_divide(x, y))

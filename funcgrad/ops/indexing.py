@@ -40,7 +40,11 @@ def _scatter(x: Any, shape: tuple[int, ...], index: Any) -> Any:
 
 
 def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:
-    return _scatter(ct, shape, index) if type(ct) is np.ndarray else scatter(ct, shape, index)
+    if type(ct) is np.ndarray and type(index) in _BASIC:  # the hot path of _scatter
+        out = np.zeros(shape, ct.dtype)
+        out[index] = ct
+        return out
+    return scatter(ct, shape, index)
 
 
 _pick: Any = linear(_getitem, _getitem_transpose, name="getitem")

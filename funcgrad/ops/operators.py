@@ -19,12 +19,13 @@ _OPERATORS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
     "sub": (elementwise.subtract, operator.sub),
     "mul": (elementwise.multiply, operator.mul),
     "truediv": (elementwise.divide, operator.truediv),
-    "pow": (elementwise.power_operator, operator.pow),
+    "pow": (elementwise.power, operator.pow),
     "mod": (elementwise.remainder, operator.mod),
 }
 for _name, (_operation, _function) in _OPERATORS.items():
     setattr(Tracer, f"__{_name}__", _operation)
     setattr(Tracer, f"__r{_name}__", _operation.variant(_function, "v, u"))
+setattr(Tracer, "__pow__", elementwise.power_operator)  # noqa: B010 - as the others
 
 
 def _reflected(operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

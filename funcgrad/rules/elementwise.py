@@ -203,9 +203,10 @@ def binary(
 
     Example:
         >>> from funcgrad import grad
-        >>> remainder = binary(np.remainder, None, lambda t, x, y: -t * np.floor_divide(x, y))
-        >>> grad(remainder, argnums=(0, 1))(7.0, 2.0)
-        (1.0, -3.0)
+        >>> from funcgrad.rules.values import keep_zero_factors
+        >>> multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y", strengthen=keep_zero_factors)
+        >>> grad(multiply, argnums=(0, 1))(2.0, 5.0)
+        (5.0, 2.0)
     """
     are_numbers = "type(x) is float and (type(y) is float or type(y) is int) or type(y) is float and type(x) is int"
     default = f"scalar(x, y) if {are_numbers} else function(x, y)"

@@ -114,9 +114,9 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
 
     Example:
         >>> from funcgrad import grad
-        >>> ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None, keeps=(1,))  # x * 2**n
-        >>> grad(ldexp)(1.5, 3)
-        8.0
+        >>> nextafter = elementwise(np.nextafter, lambda t, x, towards: t, None, keeps=())
+        >>> grad(nextafter)(1.0, 2.0)
+        1.0
     """
     name = function.__name__
 

@@ -14,6 +14,7 @@ _SYMBOLS = {
     "multiply": "*",
     "divide": "/",
     "power": "**",
+    "square": "**2",
     "remainder": "%",
     "matmul": "@",
     "matmul_2d": "@",
