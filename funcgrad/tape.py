@@ -215,7 +215,7 @@ class Holds(dict[int, np.ndarray]):
         with _locking:
             while len(self) > first:
                 key, array = self.popitem()  # the last one added
-                count = _counts.pop(key) - 1
+                count = _counts.pop(key, 1) - 1
                 if count:
                     _counts[key] = count
                 elif array.base is None:
@@ -252,7 +252,14 @@ COPIED_BYTES = 1 << 15
 
 def hold(array: np.ndarray, root: Scope) -> np.ndarray:
     """The array to keep for an array: itself, held, or a copy."""
-    if array.base is not None and array.nbytes <= COPIED_BYTES:
+    if array.base is None:
+        if array.flags.writeable:  # nobody holds it: what `Holds.add` would do, for the hot path
+            key = id(array)
+            _set_writeable(array, False)
+            _counts[key] = 1
+            root.holds[key] = array
+            return array
+    elif array.nbytes <= COPIED_BYTES:
         return np.array(array)
     root.holds.add(array)
     return array

@@ -83,12 +83,12 @@ class Tracer:
         return np.dtype(np.float64) if type(self._primal) is float else self._primal.dtype
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        if method != "__call__":
-            return operation_of((ufunc, method))(*inputs, **kwargs)
-        rebinds = kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]  # `array += tracer`: the name goes to the result
-        if kwargs and not rebinds:
-            self._refuse_options(ufunc.__name__, kwargs)
-        return (OPERATIONS.get(ufunc) or operation_of(ufunc))(*inputs)
+        if method == "__call__":
+            # `array += tracer` comes as out=array: Python gives the name to the result.
+            if kwargs and not (kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]):
+                self._refuse_options(ufunc.__name__, kwargs)
+            return (OPERATIONS.get(ufunc) or operation_of(ufunc))(*inputs)
+        return operation_of((ufunc, method))(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         return (OPERATIONS.get(function) or operation_of(function))(*args, **kwargs)

@@ -87,7 +87,7 @@ def chain(*optimizers: Optimizer) -> Optimizer:
 
     Raises:
         InputTypeError: something that is no optimizer.
-        InputValueError: (update) a state of another chain.
+        InputValueError: (update) a state that is no tuple of as many states as there are transformations.
 
     Example:
         >>> from funcgrad import optim

@@ -27,7 +27,7 @@ def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Opt
 
     Raises:
         InputTypeError: (init) with momentum, a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) a state of another optimizer; with momentum also gradients of another structure or shape than
+        TreeError, InputValueError: (update) a state of another length; with momentum also gradients of another structure or shape than
             the parameters given to `init`.
 
     Example:
@@ -62,7 +62,7 @@ def adam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, ep
     Raises:
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer.
+            another length.
 
     Example:
         >>> from funcgrad import optim
@@ -98,7 +98,7 @@ def nadam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, e
     Raises:
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer.
+            another length.
 
     Example:
         >>> from funcgrad import optim
@@ -141,8 +141,8 @@ def adamw(
 
     Raises:
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer, or no parameters.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, a state of
+            another length, or no parameters.
 
     Example:
         >>> from funcgrad import optim
@@ -176,8 +176,8 @@ def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, *, weight_decay: Any
 
     Raises:
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer, or no parameters.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, a state of
+            another length, or no parameters.
 
     Example:
         >>> from funcgrad import optim
@@ -222,7 +222,7 @@ def rmsprop(
     Raises:
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer.
+            another length.
 
     Example:
         >>> from funcgrad import optim
@@ -258,7 +258,7 @@ def adagrad(learning_rate: Any, initial_accumulator_value: float = 0.1, eps: Any
         InputValueError: a negative start.
         InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another optimizer.
+            another length.
 
     Example:
         >>> from funcgrad import optim

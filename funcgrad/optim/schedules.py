@@ -44,7 +44,7 @@ def linear(init_value: Any, end_value: Any, transition_steps: int, transition_be
         transition_begin: number of steps before it.
 
     Returns:
-        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape, unless it is constant).
 
     Example:
         >>> from funcgrad import optim
@@ -81,7 +81,7 @@ def exponential_decay(
         end_value: lower bound of the value if `decay_rate < 1`, upper bound otherwise.
 
     Returns:
-        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape, unless it is constant).
 
     Example:
         >>> from funcgrad import optim
@@ -182,7 +182,7 @@ def piecewise(init_value: Any, boundaries_and_scales: Mapping[int, Any] | None =
         boundaries_and_scales: count -> factor from that count on, at least 0.
 
     Returns:
-        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape, unless it is constant).
 
     Raises:
         InputValueError: a negative factor.
@@ -215,7 +215,7 @@ def join(schedules: Sequence[Schedule], boundaries: Sequence[int]) -> Schedule:
         boundaries: the counts at which the second, the third, ... take over.
 
     Returns:
-        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape).
+        The schedule: count (an int, or an integer array of any shape) -> float (or an array of that shape, unless it is constant).
 
     Raises:
         InputValueError: not one boundary less than schedules.

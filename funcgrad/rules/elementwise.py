@@ -63,7 +63,7 @@ def unary(
         The operation on tracers, arrays and Python floats.
 
     Raises:
-        InputTypeError: the partial has parameters after the first that are not called x or ans.
+        InputTypeError: the partial has parameters after the first that are not called x, y or ans.
         InputValueError: another module has a primitive of that name.
 
     Example:

@@ -17,6 +17,9 @@ def stop_gradient(x: Any) -> Any:
     Returns:
         The plain values; those of tracers read-only.
 
+    Raises:
+        TreeError: a dict whose keys cannot be sorted.
+
     Example:
         >>> from funcgrad import grad
         >>> grad(lambda x: x * stop_gradient(x))(3.0)

@@ -60,6 +60,7 @@ def map(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf | None = N
 
     Raises:
         TreeError: a tree of `rest` does not have the structure of `tree`; the message names the tree (the first is 1) and the place.
+        TreeError: a dict whose keys cannot be sorted.
 
     Example:
         >>> from funcgrad import tree
@@ -86,6 +87,7 @@ def map_with_path(f: Callable[..., Any], tree: Any, *rest: Any, is_leaf: IsLeaf 
 
     Raises:
         TreeError: a tree of `rest` does not have the structure of `tree`; the message names the tree (the first is 1) and the place.
+        TreeError: a dict whose keys cannot be sorted.
 
     Example:
         >>> from funcgrad import tree
