@@ -230,7 +230,7 @@ def missing_in(f: Callable[..., Any]) -> list[str]:
     return missing
 
 
-@pytest.mark.parametrize("name", list(PUBLIC_FUNCTIONS))
+@pytest.mark.parametrize("name", sorted(PUBLIC_FUNCTIONS))
 def test_public_functions_say_what_they_take_give_and_show_it(name: str):
     assert missing_in(PUBLIC_FUNCTIONS[name]) == []
 

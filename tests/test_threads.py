@@ -191,7 +191,7 @@ def in_the_middle(f: Callable[[Any], Any], x: Any) -> tuple[Callable[[], None], 
     return start, finish
 
 
-@pytest.mark.parametrize("size", [3, 3000])
+@pytest.mark.parametrize("size", [3, 6000])
 def test_a_view_of_an_array_that_another_thread_needs(size: int):
     x = np.arange(1.0, 1.0 + size)
     view = x[:-1]
