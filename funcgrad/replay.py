@@ -24,7 +24,7 @@ import numpy as np
 
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
-from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, hold, open_scope
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -44,7 +44,7 @@ def has_nan(value: Any) -> bool:
         value = value._primal
     if type(value) is not np.ndarray:
         return bool(value != value)
-    if value.dtype.char in "fd" and (value.ndim == 1 or value.flags.c_contiguous):
+    if value.flags.c_contiguous and value.dtype.char in "fd":
         flat = value if value.ndim == 1 else value.ravel()
         square = flat.dot(flat)  # no pass but this one, no temporary
         return bool(square != square)
@@ -135,7 +135,7 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
         value = value._primal
     else:
         if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
-            value = hold(value, scope.root)
+            scope.root.holds.add(value)  # not a copy, whose layout could give other last bits
         records.append(CONSTANT_LEAF)
     tracer: Tracer = scope.make(value, scope, index)
     return tracer

@@ -189,17 +189,27 @@ class Holds(dict[int, np.ndarray]):
 
     def add(self, array: Any) -> None:
         """Hold an array, and those that it is a view of. One that was read-only before is left alone."""
-        while array is not None and id(array) not in self:
-            if not isinstance(array, np.ndarray):
-                return
+        if type(array) is np.ndarray and array.base is None and array.flags.writeable:  # the hot path: nobody holds it
             key = id(array)
-            with _locking:
-                count = _counts.get(key, 0)
-                if count or array.flags.writeable:
-                    _set_writeable(array, False)
-                    _counts[key] = count + 1
-                    self[key] = array
-            array = array.base
+            _set_writeable(array, False)
+            _counts[key] = 1
+            self[key] = array
+            return
+        with _locking:
+            self._add_all(array)
+
+    def _add_all(self, array: Any) -> None:
+        """The base first: whether the view can be made writeable again depends on it."""
+        if not isinstance(array, np.ndarray) or id(array) in self:
+            return
+        self._add_all(array.base)
+        key, base = id(array), array.base
+        count = _counts.get(key, 0)
+        is_frozen = isinstance(base, np.ndarray) and not base.flags.writeable and id(base) not in _counts
+        if count or (array.flags.writeable and not is_frozen):
+            _set_writeable(array, False)
+            _counts[key] = count + 1
+            self[key] = array
 
     def take_over(self, other: Holds, values: Any) -> None:
         """Hold those arrays among some values (and what these contain) that another holds."""
@@ -250,26 +260,13 @@ COPIED_BYTES = 1 << 15
 """Views up to this size are copied instead of held: it costs less, and writing through another view of their base cannot reach the copy."""
 
 
-def hold(array: np.ndarray, root: Scope) -> np.ndarray:
-    """The array to keep for an array: itself, held, or a copy."""
-    if array.base is None:
-        if array.flags.writeable:  # nobody holds it: what `Holds.add` would do, for the hot path
-            key = id(array)
-            _set_writeable(array, False)
-            _counts[key] = 1
-            root.holds[key] = array
-            return array
-    elif array.nbytes <= COPIED_BYTES:
-        return np.array(array)
-    root.holds.add(array)
-    return array
-
-
 def protect(array: np.ndarray, scope: Scope) -> np.ndarray:
     """An array for a record to keep until the replay: changing the original in place raises, or leaves what is kept as it was."""
     root = scope.root
     if root is None:
         len(scope.records)  # closed: raises
     elif root.keepers:
-        return hold(array, root)
+        if array.base is not None and array.nbytes <= COPIED_BYTES:
+            return np.array(array)
+        root.holds.add(array)
     return array

@@ -135,7 +135,7 @@ ELEMENTWISE = _elementwise(
     (np.arctan2, real, other), (np.hypot, real, other),
     (np.deg2rad, real), (np.rad2deg, real), (np.radians, real), (np.degrees, real),
     (np.maximum, real, other), (np.minimum, real, other), (np.fmax, real, other), (np.fmin, real, other),
-    (np.copysign, real, other), (np.nextafter, real, other), (np.divmod, real, divisor), (np.modf, real),
+    (np.copysign, real, other), (np.nextafter, real, other), (np.heaviside, real, other), (np.divmod, real, divisor), (np.modf, real),
     (neural.relu, real), (neural.sigmoid, real),
 )  # fmt: skip
 
@@ -321,7 +321,7 @@ CONSTANT = [
         np.argmin, np.round, np.around, np.all,
         np.any, np.count_nonzero, np.argsort, np.zeros_like, np.ones_like, np.shape, np.ndim, np.size)),
     *(case(f, real(2, 3), real(3)) for f in (
-        np.floor_divide, np.heaviside, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_and,
+        np.floor_divide, np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal, np.logical_and,
         np.logical_or, np.logical_xor, np.isclose, np.allclose, np.array_equal, np.result_type)),
     case(np.argmax, M, axis=1), case(np.argmin, M, axis=0, keepdims=True), case(np.argsort, M, axis=0), case(np.any, M, axis=1),
     case(np.searchsorted, np.array([-1.0, 0.0, 2.0]), real(4)), case(np.where, M, note="condition alone"),

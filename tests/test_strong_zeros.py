@@ -164,6 +164,20 @@ def test_contractions_with_rows_that_are_not_finite(product: Any, bad: float):
     np.testing.assert_allclose(jvp(lambda b: f(a, b), (b,), (np.ones((2, 2)),))[1], np.sum(wanted_b), rtol=1e-15)
 
 
+@pytest.mark.parametrize("product", list(CONTRACTIONS.values()), ids=list(CONTRACTIONS))
+@pytest.mark.parametrize("bad", [np.inf, np.nan])
+def test_contractions_tell_what_is_not_finite_where_it_counts(product: Any, bad: float):
+    a, b = A([[1.0, 2.0], [3.0, 4.0], [5.0, 6.0]]), A([[bad, 8.0], [9.0, 10.0]])
+    keep = A([[True], [False], [True]])
+
+    def f(a: Any) -> Any:
+        return np.sum(np.where(keep, product(a, b), 0.0))
+
+    wanted = [[bad, 19.0], [0.0, 0.0], [bad, 19.0]]
+    for got in (grad(f)(a), jacrev(f)(a), jacfwd(f)(a)):
+        np.testing.assert_array_equal(got, wanted)
+
+
 @pytest.mark.parametrize("bad", [np.inf, np.nan])
 def test_products_and_sums_with_masked_rows(bad: float):
     x = A([[bad, 2.0, 0.5], [2.0, 3.0, 0.25]])

@@ -80,7 +80,10 @@ _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """np.dot."""
     refuse_out("dot", out)
-    return multiply(a, b) if shape_of(a) == () or shape_of(b) == () else _dot_arrays(a, b)
+    if shape_of(a) == () or shape_of(b) == ():  # NumPy's dot gives a Python number no weaker dtype
+        a, b = (np.asarray(one) if type(one) in (float, int) and shape_of(other) else one for one, other in ((a, b), (b, a)))
+        return multiply(a, b)
+    return _dot_arrays(a, b)
 
 
 def outer(a: Any, b: Any, out: None = None) -> Any:

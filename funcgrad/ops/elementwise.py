@@ -204,6 +204,7 @@ register(np.clip, clip)
 
 copysign = elementwise(np.copysign, lambda t, x, y: t * (sign(x) * np.copysign(1.0, y)), None)
 nextafter = elementwise(np.nextafter, lambda t, x, y: t, None, keeps=())
+heaviside = elementwise(np.heaviside, None, lambda t, x, h: where(x == 0, t, 0.0), keeps=(0,))
 ldexp = elementwise(np.ldexp, lambda t, x, n: np.ldexp(t, n), None, keeps=(1,))
 
 
@@ -222,7 +223,7 @@ register(np.frexp, lambda x: (mantissa(x), np.frexp(raw(x))[1]))
 
 sign: Any = nondifferentiable(np.sign)
 trunc: Any = nondifferentiable(np.trunc)
-floor, ceil, rint, heaviside, spacing = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.heaviside, np.spacing))
+floor, ceil, rint, spacing = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.spacing))
 equal, not_equal, less, less_equal, greater, greater_equal = map(
     nondifferentiable, (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )

@@ -27,7 +27,13 @@ def _is_basic(index: Any) -> bool:
 
 
 def _getitem(x: Any, index: Any) -> Any:
-    return x[index]
+    return np.float64(x)[index] if type(x) is float else x[index]
+
+
+def _as_indices(indices: Any) -> Any:
+    """Indices as NumPy's functions take them: an empty list names nothing, and booleans are 0 and 1."""
+    indices = np.asarray(raw(indices))
+    return indices.astype(np.intp) if indices.dtype == bool or not indices.size else indices
 
 
 def _scatter(x: Any, shape: tuple[int, ...], index: Any) -> Any:
@@ -57,7 +63,9 @@ def _settled(index: Any, x: Tracer) -> Any:
         return tuple(_settled(part, x) for part in index)
     if type(index) in _BASIC:
         return index
-    index = np.asarray(index) if isinstance(index, list) else raw(index)
+    if isinstance(index, list):
+        index = np.asarray(index) if index else np.empty(0, np.intp)
+    index = raw(index)
     return protect(index, x._scope) if type(index) is np.ndarray else index
 
 
@@ -82,7 +90,9 @@ def getitem(x: Tracer, index: Any) -> Any:
 def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
     """np.take, as indexing."""
     refuse_out("take", out)
-    indices = np.asarray(raw(indices))
+    indices = _as_indices(indices)
+    if mode not in ("raise", "wrap", "clip"):
+        raise ValueError(f"take: mode must be 'raise', 'wrap' or 'clip', got {mode!r}")
     if axis is None:
         a, axis = np.ravel(a), 0
     axis = normalized(axis, len(shape_of(a)))
@@ -96,10 +106,12 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """np.take_along_axis, as indexing."""
-    indices = raw(indices)
+    indices = np.asarray(raw(indices))
+    if indices.dtype.kind not in "iu":
+        raise IndexError(f"take_along_axis needs integer indices, got {indices.dtype}")
     if axis is None:
         return np.ravel(arr)[indices]
-    axis %= arr.ndim
+    axis = normalized(axis, arr.ndim)
     if indices.ndim != arr.ndim:
         raise ValueError(f"take_along_axis needs indices with as many axes as the array: got {indices.ndim} and {arr.ndim}")
     grid = [np.arange(size).reshape((-1,) + (1,) * (arr.ndim - 1 - n)) for n, size in enumerate(arr.shape)]
@@ -124,6 +136,8 @@ def flip(m: Any, axis: int | tuple[int, ...] | None = None) -> Any:
 def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     """np.array_split, as slices."""
     axis = normalized(axis, len(shape_of(ary)))
+    if type(indices_or_sections) is Tracer:
+        indices_or_sections.__index__()  # raises: places to split at must be plain
     parts = np.array_split(np.arange(shape_of(ary)[axis]), indices_or_sections)
     before = (slice(None),) * axis
     along = [slice(int(part[0]), int(part[-1]) + 1) if part.size else slice(0, 0) for part in parts]
@@ -155,14 +169,20 @@ class _Updater:
 
     def add(self, values: Any) -> Any:
         """x with `values` added to the elements; an element that the index names twice gets both."""
-        return self._x + scatter(np.broadcast_to(values, self.get().shape), self._x.shape, self._index)
+        return self._x + scatter(self._spread(values), self._x.shape, self._index)
 
     def set(self, values: Any) -> Any:
         """x with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
         hits = _scatter(np.ones(self.get().shape), self._x.shape, self._index)
         if (hits > 1).any():
             raise IndexError(f"x.at[index].set(v) with an index that names an element more than once: {self._index!r}")
-        return np.where(hits == 1, scatter(np.broadcast_to(values, self.get().shape), self._x.shape, self._index), self._x)
+        return np.where(hits == 1, scatter(self._spread(values), self._x.shape, self._index), self._x)
+
+    def _spread(self, values: Any) -> Any:
+        """One value for each element that the index picks, in x's dtype."""
+        dtype = self._x.dtype
+        values = (values if values.dtype == dtype else values.astype(dtype)) if type(values) is Tracer else np.asarray(values, dtype)
+        return np.broadcast_to(values, self.get().shape)
 
 
 class At:

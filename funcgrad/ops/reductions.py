@@ -23,14 +23,17 @@ _MISSING = np._NoValue  # what NumPy's own signatures have for "not given"
 
 
 def _checked(
-    name: str, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True
+    name: str, a: Any, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True
 ) -> tuple[Axis, bool]:
     """The arguments that every reduction takes; those that have no rule are refused by name."""
     refuse_out(name, out)
     if dtype is not None or initial is not _MISSING or where is not True:
         option = "dtype" if dtype is not None else "initial" if initial is not _MISSING else "where"
         raise NoRuleError(f"np.{name}({option}=...) has no derivative rule yet: apply np.where or astype to the array instead")
-    return tuple(axis) if type(axis) is list else axis, keepdims is True or (keepdims is not _MISSING and bool(keepdims))
+    axis = tuple(axis) if type(axis) is list else axis
+    if axis in (0, -1, (0,), (-1,)) and shape_of(a) == ():
+        axis = None  # NumPy lets a number have the axis 0
+    return axis, keepdims is True or (keepdims is not _MISSING and bool(keepdims))
 
 
 def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = False) -> Any:
@@ -66,6 +69,16 @@ def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
     return general(function, jvps, vjps, keeps, name, strong=rules(lambda t, weight: keep_zeros(t, t * weight)))
 
 
+def _over(total: Any, number: float) -> Any:
+    """A total over a number, in the total's dtype: by NumPy's way for float16, which the number may be too large for."""
+    dtype = getattr(total, "dtype", None)
+    if dtype is None or type(raw(total)) is float:
+        return divide(total, float(number))
+    if dtype == np.float16:
+        return (total.astype(np.float64) / number).astype(dtype)
+    return divide(total, dtype.type(number))
+
+
 # ------------------------------------------------------------------------------------------------ sums
 
 _sum = linear(
@@ -75,39 +88,38 @@ _sum = linear(
 )
 _mean = linear(
     lambda x, axis, keepdims: np.mean(x, axis, keepdims=keepdims),
-    lambda ct, shape, axis, keepdims: expand(ct / count(shape, axis), shape, axis, keepdims),
+    lambda ct, shape, axis, keepdims: expand(_over(ct, count(shape, axis)), shape, axis, keepdims),
     name="mean",
 )
-_cumsum = linear(np.cumsum, lambda ct, shape, axis: np.flip(np.cumsum(np.flip(ct, axis), axis), axis))
+_cumsum = linear(np.cumsum, lambda ct, shape, axis: np.reshape(np.flip(np.cumsum(np.flip(ct, axis), axis), axis), shape))
 
 
 def sum(  # noqa: A001
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
 ) -> Any:
     """np.sum."""
-    if out is not None or dtype is not None or initial is not _MISSING or where is not True or type(keepdims) is not bool:
-        axis, keepdims = _checked("sum", axis, out, keepdims, dtype, initial, where)
-    return _sum(a, tuple(axis) if type(axis) is list else axis, keepdims)
+    if axis is not None or out is not None or dtype is not None or initial is not _MISSING or where is not True or keepdims is not False:
+        axis, keepdims = _checked("sum", a, axis, out, keepdims, dtype, initial, where)
+    return _sum(a, axis, keepdims)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.mean."""
-    return _mean(a, *_checked("mean", axis, out, keepdims, dtype, where=where))
+    return _mean(a, *_checked("mean", a, axis, out, keepdims, dtype, where=where))
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """np.cumsum."""
-    _checked("cumsum", axis, out, False, dtype)
+    _checked("cumsum", a, axis, out, False, dtype)
     return _cumsum(np.ravel(a), 0) if axis is None else _cumsum(a, axis)
 
 
 def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.var, by NumPy's own steps."""
-    axis, keepdims = _checked("var", axis, out, keepdims, dtype, where=where)
+    axis, keepdims = _checked("var", a, axis, out, keepdims, dtype, where=where)
     number = count(shape_of(a), axis)
-    as_number = float if type(raw(a)) is float else a.dtype.type  # NumPy 1 would make float64 of a float32 scalar over an int
-    deviation = a - _sum(a, axis, True) / as_number(number)
-    return divide(_sum(deviation * deviation, axis, keepdims), as_number(number - ddof if number > ddof else 0))
+    deviation = a - _over(_sum(a, axis, True), number)
+    return _over(_sum(deviation * deviation, axis, keepdims), number - ddof if number > ddof else 0)
 
 
 _root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")
@@ -158,7 +170,7 @@ def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
 ) -> Any:
     """np.prod; exact where elements are zero."""
-    return _prod(a, *_checked("prod", axis, out, keepdims, dtype, initial, where))
+    return _prod(a, *_checked("prod", a, axis, out, keepdims, dtype, initial, where))
 
 
 # ------------------------------------------------------------------------------------------------ extremes
@@ -181,12 +193,12 @@ _max, _min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")
 
 def max(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:  # noqa: A001
     """np.max; tied elements share the derivative equally."""
-    return _max(a, *_checked("max", axis, out, keepdims, initial=initial, where=where))
+    return _max(a, *_checked("max", a, axis, out, keepdims, initial=initial, where=where))
 
 
 def min(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:  # noqa: A001
     """np.min; tied elements share the derivative equally."""
-    return _min(a, *_checked("min", axis, out, keepdims, initial=initial, where=where))
+    return _min(a, *_checked("min", a, axis, out, keepdims, initial=initial, where=where))
 
 
 def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:

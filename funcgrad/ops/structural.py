@@ -12,7 +12,7 @@ from funcgrad.errors import NoRuleError
 from funcgrad.primitive import declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
-from funcgrad.rules.values import constant, raw, refuse_out, shape_of, unbroadcast
+from funcgrad.rules.values import plain_constant, raw, refuse_out, shape_of, unbroadcast
 from funcgrad.tape import Record, innermost
 from funcgrad.tracer import Tracer
 
@@ -32,7 +32,10 @@ def normalized_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, .
     """Axes counted from the front; all of them for None."""
     if axis is None:
         return tuple(range(ndim))
-    return tuple(normalized(int(one), ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    axes = tuple(normalized(int(one), ndim) for one in (axis if isinstance(axis, (tuple, list)) else (axis,)))
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"an axis is named twice: {axis}")
+    return axes
 
 
 _reshape = linear(np.reshape, lambda ct, shape, _, order="C": np.reshape(ct, shape, order=order))
@@ -46,7 +49,19 @@ _pad_zeros = linear(
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """np.reshape."""
+    if order != "C":
+        order = _settled_order(a, order)
     return _reshape(a, shape, order=order) if order != "C" else _reshape(a, shape)
+
+
+def _settled_order(a: Any, order: str) -> str:
+    """C or F for A and K, by the layout of the array itself, which its cotangent need not share."""
+    value = np.asarray(raw(a))
+    if order == "K" and not (value.flags.c_contiguous or value.flags.f_contiguous):
+        raise NoRuleError('order="K" of an array that is not contiguous has no derivative rule: use "C" or "F"')
+    if order in ("A", "K"):
+        return "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
+    return order
 
 
 def ravel(a: Any, order: str = "C") -> Any:
@@ -125,14 +140,22 @@ def tile(a: Any, reps: Any) -> Any:
 def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
     """np.pad with constants, or with elements of the array ("edge", "reflect", "symmetric", "wrap")."""
     shape = shape_of(array)
+    if options.get("reflect_type", "even") != "even":
+        raise NoRuleError("np.pad(reflect_type='odd') has no derivative rule yet; 'even' has")
+    if not isinstance(pad_width, dict) and np.asarray(pad_width).dtype.kind not in "iu":
+        raise TypeError(f"pad_width must be integers, got {pad_width!r}")
     pairs = pad_width.items() if isinstance(pad_width, dict) else enumerate(np.broadcast_to(pad_width, (len(shape), 2)).tolist())
     found = {normalized(axis, len(shape)): (pair if isinstance(pair, (tuple, list)) else (pair, pair)) for axis, pair in pairs}
     widths = tuple((int(found.get(n, (0, 0))[0]), int(found.get(n, (0, 0))[1])) for n in range(len(shape)))
     if mode == "constant":
         values = options.pop("constant_values", 0)
         padded = _pad_zeros(array, widths, **options)
-        if np.any(raw(values) != 0):
-            padded = padded + np.pad(np.zeros(shape, array.dtype), widths, constant_values=raw(values))
+        if type(values) is Tracer:
+            if values.shape:
+                raise NoRuleError("np.pad with several traced constant_values has no derivative rule yet: a single one has")
+            padded = np.where(np.pad(np.ones(shape, bool), widths), padded, values)
+        elif np.any(np.asarray(values) != 0):
+            padded = padded + np.pad(np.zeros(shape, array.dtype), widths, constant_values=values)
         return padded
     if mode not in ("edge", "reflect", "symmetric", "wrap"):
         raise NoRuleError(f"np.pad(mode={mode!r}) has no derivative rule yet; constant, edge, reflect, symmetric and wrap have")
@@ -183,7 +206,7 @@ def concatenate(arrays: Any, axis: int | None = 0, out: None = None, *, dtype: A
     scope = arrays[traced[0]]._scope
     for n in traced:
         scope = innermost(scope, arrays[n]._scope)
-    values = [array._primal if type(array) is Tracer else constant(array, scope) for array in arrays]
+    values = [array._primal if type(array) is Tracer else plain_constant(array) for array in arrays]
     answer = np.concatenate(values, axis, **options)
     index = len(scope.records)
     residual = (traced, [value.shape for value in values], normalized(axis, answer.ndim))

@@ -273,8 +273,9 @@ def _two_operands(
 
     on_numbers = scalar or (lambda x, y: float(function(x, y)))
     text = {"call": call, "both": _packed(both), "left": _packed(left), "right": _packed(right), **plain}
-    text["take_y"] = "constant(v, scope)" if "y" in left else "plain_constant(v)"
-    text["take_x"] = "constant(u, scope)" if "x" in right else "plain_constant(u)"
+    # The value is computed from the operand itself, the record keeps what `keep` makes of it: a copy may have another layout.
+    text["keep_y"] = "y = y if is_number else keep(y, scope)" if "y" in left else "pass"
+    text["keep_x"] = "x = x if is_number else keep(x, scope)" if "x" in right else "pass"
     rules: list[Rule | None] = [
         _variant(name, dx, dy, pushes, keeps, stretched, strengthen)
         for stretched in stretches

@@ -15,8 +15,19 @@ import numpy as np
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.elementwise import strongly
-from funcgrad.rules.values import NUMBERS, as_python, keep_zeros_in_sums, placeholder, plain_constant, raw, shape_of, stretch, unbroadcast
-from funcgrad.tape import Record, Scope, innermost, protect
+from funcgrad.rules.values import (
+    NUMBERS,
+    as_python,
+    keep,
+    keep_zeros_in_sums,
+    placeholder,
+    plain_constant,
+    raw,
+    shape_of,
+    stretch,
+    unbroadcast,
+)
+from funcgrad.tape import Record, Scope, innermost
 from funcgrad.tracer import Tracer
 
 Directional = Callable[..., Any]
@@ -53,10 +64,6 @@ def _rule(name: str, push_one: Directional, pull_one: Directional) -> Rule:
     return Rule(name, push, pull, _lift)
 
 
-def _kept(value: Any, scope: Scope) -> Any:
-    return protect(value, scope) if type(value) is np.ndarray else value
-
-
 def _operation(
     name: str,
     function: Operation,
@@ -80,11 +87,11 @@ def _operation(
             operand._primal if type(operand) is Tracer else operand if type(operand) in NUMBERS else plain_constant(operand)
             for operand in operands
         )
-        static = tuple(_kept(value, scope) for value in static)
+        static = tuple(keep(value, scope) for value in static)
         answer = function(*values, *static, **options)
         answer = as_python(answer, values)
         kept = tuple(
-            placeholder(value) if not keeps_operand(n, traced) else value if n in traced else _kept(value, scope)
+            placeholder(value) if not keeps_operand(n, traced) else value if n in traced else keep(value, scope)
             for n, value in enumerate(values)
         )
         records = scope.records

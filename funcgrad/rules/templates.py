@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.rules.values import NUMBERS, constant, plain_constant, shape_of, stretch, unbroadcast
+from funcgrad.rules.values import NUMBERS, keep, plain_constant, shape_of, stretch, unbroadcast
 from funcgrad.silence import quietly
 from funcgrad.tape import innermost
 from funcgrad.tracer import Tracer
@@ -74,11 +74,12 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                     records.append((both_stretched, u._index, v._index, ({both}, shape_of(x), shape_of(y), ans.shape)))
             else:
                 is_number = type(v) in NUMBERS
-                y = v if is_number else {take_y}
+                y = v if is_number else plain_constant(v)
                 try:
                     ans = {call}
                 except ArithmeticError:
                     ans = on_error(x, y)
+                {keep_y}
                 records = scope.records
                 index = len(records)
                 if {plain_left}:
@@ -88,11 +89,12 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
         elif type(v) is Tracer:
             y, scope = v._primal, v._scope
             is_number = type(u) in NUMBERS
-            x = u if is_number else {take_x}
+            x = u if is_number else plain_constant(u)
             try:
                 ans = {call}
             except ArithmeticError:
                 ans = on_error(x, y)
+            {keep_x}
             records = scope.records
             index = len(records)
             if {plain_right}:
@@ -186,7 +188,7 @@ def builder(source: str) -> Callable[..., Any]:
         "__loader__": _Source(source),
         "NUMBERS": NUMBERS,
         "Tracer": Tracer,
-        "constant": constant,
+        "keep": keep,
         "plain_constant": plain_constant,
         "quietly": quietly,
         "float64": np.float64,

@@ -69,9 +69,8 @@ def plain_array(array: np.ndarray) -> np.ndarray:
     return np.asarray(array)
 
 
-def constant(value: Any, scope: Scope) -> Any:
-    """A constant operand that a record keeps, protected from changes meanwhile. Raises as `plain_constant`."""
-    value = plain_constant(value)
+def keep(value: Any, scope: Scope) -> Any:
+    """A constant for a record to keep, protected from changes meanwhile."""
     return protect(value, scope) if type(value) is np.ndarray else value
 
 
