@@ -80,8 +80,10 @@ _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """np.dot."""
     refuse_out("dot", out)
-    if shape_of(a) == () or shape_of(b) == ():  # NumPy's dot gives a Python number no weaker dtype
-        a, b = (np.asarray(one) if type(one) in (float, int) and shape_of(other) else one for one, other in ((a, b), (b, a)))
+    if shape_of(a) == () or shape_of(b) == ():
+        for number, other in ((a, b), (b, a)):
+            if type(number) in (float, int) and shape_of(other):  # to NumPy's dot a Python number is a float64, no weaker
+                return multiply(number, other.astype(np.promote_types(np.float64, other.dtype)))
         return multiply(a, b)
     return _dot_arrays(a, b)
 

@@ -1,6 +1,7 @@
 """The building blocks of optimizers that adapt the step to each element's past gradients.
 
-`g` is a gradient leaf, `t` the number of the step from 1 on. Leaves of states have the shapes of the parameters; counts are Python ints.
+`g` is a gradient leaf, `t` the number of the step from 1 on. Leaves of states have the shapes and dtypes of the parameters, but float32 for
+float16; counts are Python ints. A step of float16 leaves is computed in float32, and the update is float16.
 """
 
 from __future__ import annotations
@@ -11,9 +12,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputValueError
 from funcgrad.optim.base import Optimizer
-from funcgrad.optim.leaves import absolute_square, aligned, average, debiased, divide, full_like, like, plain, sqrt
+from funcgrad.optim.hyperparameters import number
+from funcgrad.optim.leaves import absolute_square, aligned, average, check_state, computable, debiased, divide, full_like, like, sqrt
 
 
 class ScaleByAdamState(NamedTuple):
@@ -69,9 +70,10 @@ def scale_by_adam(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any
         The optimizer; its state is a `ScaleByAdamState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -82,23 +84,26 @@ def scale_by_adam(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any
     References:
         Kingma and Ba, Adam: a method for stochastic optimization, 2015. Dozat, Incorporating Nesterov momentum into Adam, 2016.
     """
-    b1, b2, eps, eps_root = plain(b1), plain(b2), plain(eps), plain(eps_root)
+    b1, b2 = number("adam", "b1", b1), number("adam", "b2", b2)
+    eps, eps_root = number("adam", "eps", eps), number("adam", "eps_root", eps_root)
     has_eps_root = not (isinstance(eps_root, float) and eps_root == 0.0)
 
     def init(params: Any) -> ScaleByAdamState:
         return ScaleByAdamState(0, full_like("adam", params, 0.0), full_like("adam", params, 0.0, is_real=True))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("adam", state, ScaleByAdamState)
         leaves, treedef, (old_mu,) = aligned("adam", "gradients", grads, state=state.mu)
+        gs = computable("adam", "gradient", leaves, treedef)
         count = state.count + 1
-        mu = average(b1, old_mu, leaves)
-        nu = average(b2, tree.leaves(state.nu), [absolute_square(g) for g in leaves])
+        mu = average(b1, old_mu, gs)
+        nu = average(b2, tree.leaves(state.nu), [absolute_square(g) for g in gs])
         c1, c2 = 1 - b1**count, 1 - b2**count
         updates = []
-        for g, m, n in zip(leaves, mu, nu, strict=True):
+        for leaf, g, m, n in zip(leaves, gs, mu, nu, strict=True):
             ahead = b1 * m / (1 - b1 ** (count + 1)) + (1 - b1) * g / c1 if nesterov else m / c1
             square = n / c2 + eps_root if has_eps_root else n / c2
-            updates.append(like(divide(ahead, sqrt(square) + eps), g))
+            updates.append(like(divide(ahead, sqrt(square) + eps), leaf))
         return tree.unflatten(treedef, updates), ScaleByAdamState(count, tree.unflatten(treedef, mu), tree.unflatten(treedef, nu))
 
     return Optimizer(init, update)
@@ -115,9 +120,10 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> Optimizer:
         The optimizer; its state is a `ScaleByLionState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -128,15 +134,17 @@ def scale_by_lion(b1: Any = 0.9, b2: Any = 0.99) -> Optimizer:
     References:
         Chen et al., Symbolic discovery of optimization algorithms, 2023.
     """
-    b1, b2 = plain(b1), plain(b2)
+    b1, b2 = number("lion", "b1", b1), number("lion", "b2", b2)
 
     def init(params: Any) -> ScaleByLionState:
         return ScaleByLionState(full_like("lion", params, 0.0))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("lion", state, ScaleByLionState)
         leaves, treedef, (old,) = aligned("lion", "gradients", grads, state=state.mu)
-        updates = [like(_sign(b1 * m + (1 - b1) * g), g) for g, m in zip(leaves, old, strict=True)]
-        return tree.unflatten(treedef, updates), ScaleByLionState(tree.unflatten(treedef, average(b2, old, leaves)))
+        gs = computable("lion", "gradient", leaves, treedef)
+        updates = [like(_sign(b1 * m + (1 - b1) * g), leaf) for leaf, g, m in zip(leaves, gs, old, strict=True)]
+        return tree.unflatten(treedef, updates), ScaleByLionState(tree.unflatten(treedef, average(b2, old, gs)))
 
     return Optimizer(init, update)
 
@@ -163,9 +171,10 @@ def scale_by_rms(
         The optimizer; its state is a `ScaleByRmsState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -176,24 +185,27 @@ def scale_by_rms(
     References:
         Hinton, Overview of mini-batch gradient descent, lecture notes, 2012.
     """
-    decay, eps = plain(decay), plain(eps)
+    decay, eps = number("rmsprop", "decay", decay), number("rmsprop", "eps", eps)
+    start = number("rmsprop", "initial_scale", initial_scale, 0.0)
 
     def init(params: Any) -> ScaleByRmsState:
-        return ScaleByRmsState(0, full_like("rmsprop", params, initial_scale, is_real=True))
+        return ScaleByRmsState(0, full_like("rmsprop", params, start, is_real=True))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("rmsprop", state, ScaleByRmsState)
         leaves, treedef, (old,) = aligned("rmsprop", "gradients", grads, state=state.nu)
+        gs = computable("rmsprop", "gradient", leaves, treedef)
         count = state.count + 1
-        nu = average(decay, old, [absolute_square(g) for g in leaves])
+        nu = average(decay, old, [absolute_square(g) for g in gs])
         squares = debiased(nu, decay, count) if bias_correction else nu
-        updates = [_over_root(g, n, eps, eps_in_sqrt) for g, n in zip(leaves, squares, strict=True)]
+        updates = [like(_over_root(g, n, eps, eps_in_sqrt), leaf) for leaf, g, n in zip(leaves, gs, squares, strict=True)]
         return tree.unflatten(treedef, updates), ScaleByRmsState(count, tree.unflatten(treedef, nu))
 
     return Optimizer(init, update)
 
 
 def _over_root(g: Any, square: Any, eps: Any, eps_in_sqrt: bool) -> Any:
-    return like(divide(g, sqrt(square + eps) if eps_in_sqrt else sqrt(square) + eps), g)
+    return divide(g, sqrt(square + eps) if eps_in_sqrt else sqrt(square) + eps)
 
 
 def scale_by_stddev(
@@ -212,9 +224,10 @@ def scale_by_stddev(
         The optimizer; its state is a `ScaleByStddevState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -225,19 +238,22 @@ def scale_by_stddev(
     References:
         Graves, Generating sequences with recurrent neural networks, 2013.
     """
-    decay, eps = plain(decay), plain(eps)
+    decay, eps = number("rmsprop", "decay", decay), number("rmsprop", "eps", eps)
+    start = number("rmsprop", "initial_scale", initial_scale, 0.0)
 
     def init(params: Any) -> ScaleByStddevState:
-        return ScaleByStddevState(0, full_like("rmsprop", params, 0.0), full_like("rmsprop", params, initial_scale, is_real=True))
+        return ScaleByStddevState(0, full_like("rmsprop", params, 0.0), full_like("rmsprop", params, start, is_real=True))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("rmsprop", state, ScaleByStddevState)
         leaves, treedef, (old_mu,) = aligned("rmsprop", "gradients", grads, state=state.mu)
+        gs = computable("rmsprop", "gradient", leaves, treedef)
         count = state.count + 1
-        mu = average(decay, old_mu, leaves)
-        nu = average(decay, tree.leaves(state.nu), [absolute_square(g) for g in leaves])
+        mu = average(decay, old_mu, gs)
+        nu = average(decay, tree.leaves(state.nu), [absolute_square(g) for g in gs])
         means, squares = (debiased(mu, decay, count), debiased(nu, decay, count)) if bias_correction else (mu, nu)
         variances = [n - absolute_square(m) for m, n in zip(means, squares, strict=True)]
-        updates = [_over_root(g, n, eps, eps_in_sqrt) for g, n in zip(leaves, variances, strict=True)]
+        updates = [like(_over_root(g, n, eps, eps_in_sqrt), leaf) for leaf, g, n in zip(leaves, gs, variances, strict=True)]
         return tree.unflatten(treedef, updates), ScaleByStddevState(count, tree.unflatten(treedef, mu), tree.unflatten(treedef, nu))
 
     return Optimizer(init, update)
@@ -255,9 +271,10 @@ def scale_by_rss(initial_accumulator_value: float = 0.1, eps: Any = 1e-7) -> Opt
 
     Raises:
         InputValueError: a negative start.
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array; the message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -268,17 +285,18 @@ def scale_by_rss(initial_accumulator_value: float = 0.1, eps: Any = 1e-7) -> Opt
     References:
         Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization, 2011.
     """
-    if initial_accumulator_value < 0:
-        raise InputValueError(f"scale_by_rss: initial_accumulator_value must be at least 0, got {initial_accumulator_value}.")
-    eps = plain(eps)
+    start = number("adagrad", "initial_accumulator_value", initial_accumulator_value, 0.0)
+    eps = number("adagrad", "eps", eps)
 
     def init(params: Any) -> ScaleByRssState:
-        return ScaleByRssState(full_like("adagrad", params, initial_accumulator_value, is_real=True))
+        return ScaleByRssState(full_like("adagrad", params, start, is_real=True))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("adagrad", state, ScaleByRssState)
         leaves, treedef, (old,) = aligned("adagrad", "gradients", grads, state=state.sum_of_squares)
-        sums = [like(absolute_square(g) + s, s) for g, s in zip(leaves, old, strict=True)]
-        updates = [like(_over_positive_root(g, s, eps), g) for g, s in zip(leaves, sums, strict=True)]
+        gs = computable("adagrad", "gradient", leaves, treedef)
+        sums = [like(absolute_square(g) + s, s) for g, s in zip(gs, old, strict=True)]
+        updates = [like(_over_positive_root(g, s, eps), leaf) for leaf, g, s in zip(leaves, gs, sums, strict=True)]
         return tree.unflatten(treedef, updates), ScaleByRssState(tree.unflatten(treedef, sums))
 
     return Optimizer(init, update)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.optim.leaves import aligned, is_real_or_complex, like
+from funcgrad.optim.leaves import aligned, check_params, check_state, computable, is_real_or_complex, like, refused
 
 Schedule: TypeAlias = Callable[[Any], Any]
 
@@ -24,6 +24,9 @@ class Update(Protocol):
 
 class Optimizer(NamedTuple):
     """A transformation of gradients into updates.
+
+    Parameters and gradients are real or complex floating-point arrays, Python numbers (ints count as floats) or tracers. States of float16
+    parameters are float32, and their steps are computed in float32.
 
     Attributes:
         init: params -> state.
@@ -64,16 +67,21 @@ def identity() -> Optimizer:
         >>> optim.identity().update([2.0, -4.0], optim.EmptyState())
         ([2.0, -4.0], EmptyState())
     """
-    return stateless(lambda grads: grads)
+    return stateless("identity", lambda grads: grads)
 
 
-def stateless(transform: Callable[[Any], Any]) -> Optimizer:
+def stateless(name: str, transform: Callable[[Any], Any]) -> Optimizer:
     """An optimizer out of a function of the gradients alone."""
 
+    def init(params: Any) -> EmptyState:
+        check_params(name, params)
+        return EmptyState()
+
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state(name, state, EmptyState)
         return transform(grads), state
 
-    return Optimizer(lambda params: EmptyState(), update)
+    return Optimizer(init, update)
 
 
 def chain(*optimizers: Optimizer) -> Optimizer:
@@ -106,8 +114,8 @@ def chain(*optimizers: Optimizer) -> Optimizer:
         return tuple([start(params) for start in inits])
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        if not isinstance(state, tuple) or len(state) != len(steps):
-            got = f"{len(state)} states" if isinstance(state, tuple) else f"a {type(state).__name__}"
+        if type(state) is not tuple or len(state) != len(steps):
+            got = f"{len(state)} states" if type(state) is tuple else f"a {type(state).__name__}"
             raise InputValueError(
                 f"chain: wanted a state of {len(steps)} states, one a transformation, got {got}: make it with init(params)."
             )
@@ -133,7 +141,8 @@ def apply_updates(params: Any, updates: Any) -> Any:
     Raises:
         TreeError: the structures differ.
         InputValueError: a shape differs; the message names the path.
-        InputTypeError: a parameter of an integer or another dtype that cannot hold an update; the message names the path.
+        InputTypeError: a parameter of an integer or another dtype that cannot hold an update, or an update that is no real or complex
+            number or array; the message names the path.
 
     Example:
         >>> from funcgrad import optim
@@ -143,9 +152,6 @@ def apply_updates(params: Any, updates: Any) -> Any:
     changes, treedef, (old,) = aligned("apply_updates", "updates", updates, parameters=params)
     for i, leaf in enumerate(old):
         if type(leaf) is not float and not is_real_or_complex(leaf):
-            got = getattr(leaf, "dtype", type(leaf).__name__)
-            raise InputTypeError(
-                f"apply_updates: the parameter at {treedef.paths()[i] or 'the root'} is of type {got}; wanted real or complex numbers: "
-                "convert it with astype(float), or keep it out of the parameters."
-            )
+            raise refused("apply_updates", "parameter", treedef.paths()[i], leaf)
+    changes = computable("apply_updates", "update", changes, treedef)
     return tree.unflatten(treedef, [like(leaf + change, leaf) for leaf, change in zip(old, changes, strict=True)])

@@ -1,7 +1,8 @@
 """Arithmetic on leaves, and lining leaves up: what the transformations are written with.
 
 A leaf is an array, a NumPy scalar, a Python number or a tracer. Python numbers stay Python numbers and never reach NumPy where `math`
-has an answer; everything else is asked through operators and NumPy functions, so that tracers work.
+has an answer; everything else is asked through operators and NumPy functions, so that tracers work. float16 is what leaves are stored in,
+never what is computed with: float32 is, because 1e-8 and the square of 1e-4 are zero in float16.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 
 _PYTHON_NUMBERS = frozenset((float, int, complex))
+_COMPUTED_WITH = frozenset("fdgFDG")  # the dtypes' characters: all real and complex ones but float16
 
 
 def is_real_or_complex(leaf: Any) -> bool:
@@ -50,8 +52,62 @@ def like(value: Any, leaf: Any) -> Any:
     return value if value.dtype == leaf.dtype else value.astype(leaf.dtype)
 
 
+def refused(name: str, what: str, place: str, leaf: Any) -> InputTypeError:
+    """The error about a leaf that is neither real nor complex."""
+    got = getattr(leaf, "dtype", type(leaf).__name__)
+    return InputTypeError(
+        f"{name}: the {what} at {place or 'the root'} is of type {got}; wanted real or complex numbers: "
+        f"convert it with astype(float), or keep it out of the {what}s."
+    )
+
+
+def computable(name: str, what: str, leaves: list[Any], treedef: tree.TreeDef) -> list[Any]:
+    """Leaves as they are computed with: float16 as float32, Python ints as floats.
+
+    Args:
+        name: of the transformation, for messages.
+        what: what each leaf is, for messages.
+        leaves: the leaves of a tree.
+        treedef: its structure.
+
+    Raises:
+        InputTypeError: a leaf that is neither real nor complex; the message names the path.
+    """
+    found = []
+    for i, leaf in enumerate(leaves):
+        if type(leaf) is not float:
+            dtype = getattr(leaf, "dtype", None)
+            char = None if dtype is None else dtype.char
+            if char not in _COMPUTED_WITH:
+                if char == "e":
+                    leaf = leaf.astype(np.float32)
+                elif type(leaf) is int:
+                    leaf = float(leaf)
+                elif type(leaf) is not complex:
+                    raise refused(name, what, treedef.paths()[i], leaf)
+        found.append(leaf)
+    return found
+
+
+def check_params(name: str, params: Any) -> None:
+    """InputTypeError for parameters that cannot be learned; the message names the path."""
+    leaves, treedef = tree.flatten(params)
+    for i, leaf in enumerate(leaves):
+        if not is_real_or_complex(leaf):
+            raise refused(f"{name}.init", "parameter", treedef.paths()[i], leaf)
+
+
+def check_state(name: str, state: Any, wanted: type) -> None:
+    """InputValueError for a state that another transformation made."""
+    if not isinstance(state, wanted):
+        raise InputValueError(
+            f"{name}: the state is of type {type(state).__name__}, wanted {wanted.__name__}: give the state that this optimizer's init made, "
+            "or its last update returned."
+        )
+
+
 def full_like(name: str, params: Any, fill: float, is_real: bool = False) -> Any:
-    """A tree like the parameters, filled with one number.
+    """A tree like the parameters, filled with one number; float32 for float16.
 
     Args:
         name: of the transformation, for messages.
@@ -62,19 +118,15 @@ def full_like(name: str, params: Any, fill: float, is_real: bool = False) -> Any
     Raises:
         InputTypeError: a leaf that is neither real nor complex; the message names the path.
     """
+    check_params(name, params)
     leaves, treedef = tree.flatten(params)
     filled: list[Any] = []
-    for i, leaf in enumerate(leaves):
-        if not is_real_or_complex(leaf):
-            got = getattr(leaf, "dtype", type(leaf).__name__)
-            raise InputTypeError(
-                f"{name}.init: the parameter at {treedef.paths()[i] or 'the root'} is of type {got}; wanted real or complex numbers: "
-                "convert it with astype(float), or keep it out of the parameters."
-            )
+    for leaf in leaves:
         if type(leaf) in _PYTHON_NUMBERS:
             filled.append(complex(fill) if type(leaf) is complex and not is_real else float(fill))
         else:
-            array = np.full(leaf.shape, fill, leaf.dtype.type(0).real.dtype if is_real else leaf.dtype)
+            dtype = leaf.dtype.type(0).real.dtype if is_real else leaf.dtype
+            array = np.full(leaf.shape, fill, np.float32 if dtype == np.float16 else dtype)
             filled.append(array[()] if isinstance(leaf, np.generic) else array)
     return tree.unflatten(treedef, filled)
 
