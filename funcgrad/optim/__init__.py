@@ -4,8 +4,9 @@
     updates, state = optimizer.update(grads, state, params)
     params = apply_updates(params, updates)
 
-Owns update rules, how they are put in a row, and schedules. Must not compute gradients. Works on arrays, Python floats (which stay so) and
-tracers, so that one can differentiate through a step.
+Owns update rules, how they are put in a row, and schedules. Must not compute gradients. Works on floating-point arrays, Python floats
+(which stay so, and which Python ints become) and tracers, so that one can differentiate through a step. float16 leaves are computed with in
+float32, and have float32 states.
 """
 
 from funcgrad.optim.adaptive import ScaleByAdamState as ScaleByAdamState
@@ -24,6 +25,8 @@ from funcgrad.optim.base import Schedule as Schedule
 from funcgrad.optim.base import apply_updates as apply_updates
 from funcgrad.optim.base import chain as chain
 from funcgrad.optim.base import identity as identity
+from funcgrad.optim.clipping import clip as clip
+from funcgrad.optim.clipping import clip_by_global_norm as clip_by_global_norm
 from funcgrad.optim.optimizers import adagrad as adagrad
 from funcgrad.optim.optimizers import adam as adam
 from funcgrad.optim.optimizers import adamw as adamw
@@ -42,8 +45,6 @@ from funcgrad.optim.transforms import CountState as CountState
 from funcgrad.optim.transforms import EmaState as EmaState
 from funcgrad.optim.transforms import TraceState as TraceState
 from funcgrad.optim.transforms import add_decayed_weights as add_decayed_weights
-from funcgrad.optim.transforms import clip as clip
-from funcgrad.optim.transforms import clip_by_global_norm as clip_by_global_norm
 from funcgrad.optim.transforms import ema as ema
 from funcgrad.optim.transforms import scale as scale
 from funcgrad.optim.transforms import scale_by_learning_rate as scale_by_learning_rate

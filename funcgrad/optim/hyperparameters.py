@@ -39,7 +39,9 @@ def number(name: str, argument: str, value: Any, at_least: float = -math.inf, is
     value = float(value)
     if not value >= at_least or (is_finite and value == math.inf):
         wanted = "a finite number" if is_finite else "a number"
-        raise InputValueError(f"{name}: {argument} is {value}; wanted {wanted}{'' if at_least == -math.inf else f', at least {at_least:g}'}.")
+        raise InputValueError(
+            f"{name}: {argument} is {value}; wanted {wanted}{'' if at_least == -math.inf else f', at least {at_least:g}'}."
+        )
     return value
 
 
@@ -54,6 +56,8 @@ def is_schedule(name: str, what: str, value: Any) -> bool:
     if callable(value):
         return True
     if value is None or isinstance(value, str):
-        raise InputTypeError(f"{name}: {what} is {value!r}; wanted a number or a schedule, a function from the number of steps done to one.")
+        raise InputTypeError(
+            f"{name}: {what} is {value!r}; wanted a number or a schedule, a function from the number of steps done to one."
+        )
     number(name, what, value, 0.0, is_finite=True)
     return False

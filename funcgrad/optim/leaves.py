@@ -101,8 +101,8 @@ def check_state(name: str, state: Any, wanted: type) -> None:
     """InputValueError for a state that another transformation made."""
     if not isinstance(state, wanted):
         raise InputValueError(
-            f"{name}: the state is of type {type(state).__name__}, wanted {wanted.__name__}: give the state that this optimizer's init made, "
-            "or its last update returned."
+            f"{name}: the state is of type {type(state).__name__}, wanted {wanted.__name__}: give the state that this optimizer's init "
+            "or last update returned."
         )
 
 

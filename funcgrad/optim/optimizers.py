@@ -1,7 +1,8 @@
 """The optimizers by name. Each is a chain of transformations that ends with the learning rate.
 
 `g` is the gradient, `p` the parameter, `a` the learning rate at this step (a number, or a schedule: steps done -> number), `t` the number
-of the step from 1 on. The update is what is added to the parameter.
+of the step from 1 on. The update is what is added to the parameter. A number as a learning rate is finite and at least 0. Steps of float16
+parameters are computed in float32, which is also what their states are; the update is float16.
 """
 
 from __future__ import annotations
@@ -9,8 +10,8 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad.optim.adaptive import scale_by_adam, scale_by_lion, scale_by_rms, scale_by_rss, scale_by_stddev
-from funcgrad.optim.base import Optimizer, chain, identity
-from funcgrad.optim.transforms import add_decayed_weights, scale_by_learning_rate, trace
+from funcgrad.optim.base import Optimizer, chain, stateless
+from funcgrad.optim.transforms import add_decayed_weights, by_learning_rate, trace
 
 
 def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Optimizer:
@@ -26,9 +27,10 @@ def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Opt
         for a schedule, else an `EmptyState`).
 
     Raises:
-        InputTypeError: (init) with momentum, a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) a state of another length; with momentum also gradients of another structure or shape than
-            the parameters given to `init`.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) with momentum, gradients of another structure or shape than the parameters given to `init`.
 
     Example:
         >>> from funcgrad import optim
@@ -39,7 +41,11 @@ def sgd(learning_rate: Any, momentum: Any = None, nesterov: bool = False) -> Opt
     References:
         Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
     """
-    return chain(identity() if momentum is None else trace(momentum, nesterov), scale_by_learning_rate(learning_rate))
+    return chain(_momentum("sgd", momentum, nesterov), by_learning_rate("sgd", learning_rate))
+
+
+def _momentum(name: str, momentum: Any, nesterov: bool) -> Optimizer:
+    return stateless(name, lambda grads: grads) if momentum is None else trace(momentum, nesterov)
 
 
 def adam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0, *, nesterov: bool = False) -> Optimizer:
@@ -60,9 +66,10 @@ def adam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, ep
         `EmptyState`).
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another length.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`.
 
     Example:
         >>> from funcgrad import optim
@@ -79,7 +86,7 @@ def adam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, ep
     References:
         Kingma and Ba, Adam: a method for stochastic optimization, 2015.
     """
-    return chain(scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov), scale_by_learning_rate(learning_rate))
+    return chain(scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov), by_learning_rate("adam", learning_rate))
 
 
 def nadam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any = 0.0) -> Optimizer:
@@ -96,9 +103,10 @@ def nadam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, e
         The optimizer; its state is that of `adam`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another length.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`.
 
     Example:
         >>> from funcgrad import optim
@@ -109,7 +117,7 @@ def nadam(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, e
     References:
         Dozat, Incorporating Nesterov momentum into Adam, 2016.
     """
-    return adam(learning_rate, b1, b2, eps, eps_root, nesterov=True)
+    return chain(scale_by_adam(b1, b2, eps, eps_root, nesterov=True), by_learning_rate("nadam", learning_rate))
 
 
 def adamw(
@@ -140,9 +148,11 @@ def adamw(
         the learning rate (each a `CountState` for a schedule, else an `EmptyState`).
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, a state of
-            another length, or no parameters.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or no
+            parameters.
 
     Example:
         >>> from funcgrad import optim
@@ -156,7 +166,7 @@ def adamw(
     return chain(
         scale_by_adam(b1, b2, eps, eps_root, nesterov=nesterov),
         add_decayed_weights(weight_decay, mask),
-        scale_by_learning_rate(learning_rate),
+        by_learning_rate("adamw", learning_rate),
     )
 
 
@@ -175,9 +185,11 @@ def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, *, weight_decay: Any
         the learning rate (each a `CountState` for a schedule, else an `EmptyState`).
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, a state of
-            another length, or no parameters.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or no
+            parameters.
 
     Example:
         >>> from funcgrad import optim
@@ -188,7 +200,7 @@ def lion(learning_rate: Any, b1: Any = 0.9, b2: Any = 0.99, *, weight_decay: Any
     References:
         Chen et al., Symbolic discovery of optimization algorithms, 2023.
     """
-    return chain(scale_by_lion(b1, b2), add_decayed_weights(weight_decay, mask), scale_by_learning_rate(learning_rate))
+    return chain(scale_by_lion(b1, b2), add_decayed_weights(weight_decay, mask), by_learning_rate("lion", learning_rate))
 
 
 def rmsprop(
@@ -220,9 +232,10 @@ def rmsprop(
         (a `CountState` for a schedule, else an `EmptyState`), and a `TraceState` (without momentum an `EmptyState`).
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another length.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`.
 
     Example:
         >>> from funcgrad import optim
@@ -237,8 +250,8 @@ def rmsprop(
     scaling = scale_by_stddev if centered else scale_by_rms
     return chain(
         scaling(decay, eps, initial_scale, eps_in_sqrt, bias_correction),
-        scale_by_learning_rate(learning_rate),
-        identity() if momentum is None else trace(momentum, nesterov),
+        by_learning_rate("rmsprop", learning_rate),
+        _momentum("rmsprop", momentum, nesterov),
     )
 
 
@@ -256,9 +269,10 @@ def adagrad(learning_rate: Any, initial_accumulator_value: float = 0.1, eps: Any
 
     Raises:
         InputValueError: a negative start.
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
-        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`, or a state of
-            another length.
+        InputTypeError: a hyperparameter that is no number; (init, update) a parameter or a gradient that is no real or complex number or
+            array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite or NaN; (update) the state of another optimizer.
+        TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`.
 
     Example:
         >>> from funcgrad import optim
@@ -269,4 +283,4 @@ def adagrad(learning_rate: Any, initial_accumulator_value: float = 0.1, eps: Any
     References:
         Duchi, Hazan and Singer, Adaptive subgradient methods for online learning and stochastic optimization, 2011.
     """
-    return chain(scale_by_rss(initial_accumulator_value, eps), scale_by_learning_rate(learning_rate))
+    return chain(scale_by_rss(initial_accumulator_value, eps), by_learning_rate("adagrad", learning_rate))

@@ -1,18 +1,18 @@
-"""The building blocks of optimizers that treat every element alike: scaling, momentum, averaging, clipping, weight decay.
+"""The building blocks of optimizers that treat every element alike: scaling, momentum, averaging, weight decay.
 
-`g` is a gradient leaf, `t` the number of the step from 1 on. Leaves of states have the shapes of the parameters; counts are Python ints.
+`g` is a gradient leaf, `t` the number of the step from 1 on. Leaves of states have the shapes and dtypes of the parameters, but float32 for
+float16; counts are Python ints. A step of float16 leaves is computed in float32, and the update is float16.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.optim.base import EmptyState, Optimizer, Schedule, identity, stateless
-from funcgrad.optim.leaves import absolute_square, aligned, average, debiased, full_like, is_complex, like, plain, sqrt
+from funcgrad.optim.hyperparameters import is_schedule, number, scheduled
+from funcgrad.optim.leaves import aligned, average, check_params, check_state, computable, debiased, full_like, like
 
 
 class CountState(NamedTuple):
@@ -43,18 +43,24 @@ def scale(step_size: Any) -> Optimizer:
     Returns:
         The optimizer; its state is an `EmptyState`.
 
+    Raises:
+        InputTypeError: a factor that is no number; (init, update) a parameter or a gradient that is no real or complex number or array;
+            the message names the path.
+        InputValueError: a factor that is NaN or has axes; (update) a state that another transformation made.
+
     Example:
         >>> from funcgrad import optim
         >>> optim.scale(-0.5).update([2.0, 4.0], optim.EmptyState())[0]
         [-1.0, -2.0]
     """
-    factor = plain(step_size)
-    return stateless(lambda grads: _scaled(factor, grads))
+    factor = number("scale", "step_size", step_size)
+    return stateless("scale", lambda grads: _scaled("scale", factor, grads))
 
 
-def _scaled(factor: Any, grads: Any) -> Any:
+def _scaled(name: str, factor: Any, grads: Any) -> Any:
     leaves, treedef = tree.flatten(grads)
-    return tree.unflatten(treedef, [like(factor * leaf, leaf) for leaf in leaves])
+    gs = computable(name, "gradient", leaves, treedef)
+    return tree.unflatten(treedef, [like(factor * g, leaf) for leaf, g in zip(leaves, gs, strict=True)])
 
 
 def scale_by_schedule(step_size_fn: Schedule) -> Optimizer:
@@ -65,6 +71,11 @@ def scale_by_schedule(step_size_fn: Schedule) -> Optimizer:
 
     Returns:
         The optimizer; its state is a `CountState`.
+
+    Raises:
+        InputTypeError: no function; (init, update) a parameter or a gradient that is no real or complex number or array, and the message
+            names the path; (update) a schedule that gives no number.
+        InputValueError: (update) a schedule that gives NaN or an array with axes, or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -77,22 +88,41 @@ def scale_by_schedule(step_size_fn: Schedule) -> Optimizer:
         4.0
         2.0
     """
+    if not callable(step_size_fn):
+        raise InputTypeError(
+            f"scale_by_schedule: step_size_fn is {step_size_fn!r}; wanted a function from the number of steps done to a factor: for a "
+            "fixed factor use scale."
+        )
+    return _by_schedule("scale_by_schedule", "factor", 1, step_size_fn)
+
+
+def _by_schedule(name: str, what: str, sign: int, schedule: Schedule) -> Optimizer:
+    def init(params: Any) -> CountState:
+        check_params(name, params)
+        return CountState(0)
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
-        return _scaled(plain(step_size_fn(state.count)), grads), CountState(state.count + 1)
+        check_state(name, state, CountState)
+        return _scaled(name, sign * scheduled(name, what, schedule, state.count), grads), CountState(state.count + 1)
 
-    return Optimizer(lambda params: CountState(0), update)
+    return Optimizer(init, update)
 
 
 def scale_by_learning_rate(learning_rate: Any, *, flip_sign: bool = True) -> Optimizer:
     """Multiply by the learning rate, and turn the gradient into a step downhill: `-learning_rate * g`.
 
     Args:
-        learning_rate: a number, a schedule (steps done -> number), or None for no scaling at all.
+        learning_rate: a finite number, at least 0; a schedule (steps done -> number); or None for no scaling at all.
         flip_sign: whether to change the sign.
 
     Returns:
         The optimizer; its state is a `CountState` for a schedule, else an `EmptyState`.
+
+    Raises:
+        InputTypeError: a learning rate that is neither a number nor a function; (init, update) a parameter or a gradient that is no real
+            or complex number or array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a learning rate that is negative, infinite, NaN or has axes; (update) a schedule that gives NaN or an array with
+            axes, or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -101,10 +131,15 @@ def scale_by_learning_rate(learning_rate: Any, *, flip_sign: bool = True) -> Opt
     """
     if learning_rate is None:
         return identity()
-    sign = -1 if flip_sign else 1
-    if callable(learning_rate):
-        return scale_by_schedule(lambda count: sign * learning_rate(count))
-    return scale(sign * learning_rate)
+    return by_learning_rate("scale_by_learning_rate", learning_rate, -1 if flip_sign else 1)
+
+
+def by_learning_rate(name: str, learning_rate: Any, sign: int = -1) -> Optimizer:
+    """What `scale_by_learning_rate` gives, for the optimizer that messages are to name."""
+    if is_schedule(name, "learning_rate", learning_rate):
+        return _by_schedule(name, "learning rate", sign, learning_rate)
+    factor = sign * number(name, "learning_rate", learning_rate)
+    return stateless(name, lambda grads: _scaled(name, factor, grads))
 
 
 def trace(decay: Any, nesterov: bool = False) -> Optimizer:
@@ -118,9 +153,10 @@ def trace(decay: Any, nesterov: bool = False) -> Optimizer:
         The optimizer; its state is a `TraceState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a decay that is no number; (init, update) a parameter or a gradient that is no real or complex number or array; the
+            message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -132,16 +168,19 @@ def trace(decay: Any, nesterov: bool = False) -> Optimizer:
     References:
         Sutskever, Martens, Dahl and Hinton, On the importance of initialization and momentum in deep learning, 2013.
     """
-    decay = plain(decay)
+    decay = number("trace", "decay", decay)
 
     def init(params: Any) -> TraceState:
         return TraceState(full_like("trace", params, 0.0))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("trace", state, TraceState)
         leaves, treedef, (old,) = aligned("trace", "gradients", grads, state=state.trace)
-        new = [like(g + decay * m, m) for g, m in zip(leaves, old, strict=True)]
-        ahead = [like(g + decay * m, g) for g, m in zip(leaves, new, strict=True)] if nesterov else new
-        return tree.unflatten(treedef, ahead), TraceState(tree.unflatten(treedef, new))
+        gs = computable("trace", "gradient", leaves, treedef)
+        new = [like(g + decay * m, m) for g, m in zip(gs, old, strict=True)]
+        ahead = [g + decay * m for g, m in zip(gs, new, strict=True)] if nesterov else new
+        updates = [like(m, leaf) for leaf, m in zip(leaves, ahead, strict=True)]
+        return tree.unflatten(treedef, updates), TraceState(tree.unflatten(treedef, new))
 
     return Optimizer(init, update)
 
@@ -157,9 +196,10 @@ def ema(decay: Any, debias: bool = True) -> Optimizer:
         The optimizer; its state is an `EmaState`.
 
     Raises:
-        InputTypeError: (init) a parameter that is no real or complex number or array; the message names the path.
+        InputTypeError: a decay that is no number; (init, update) a parameter or a gradient that is no real or complex number or array; the
+            message names the path.
         TreeError, InputValueError: (update) gradients of another structure or shape than the parameters given to `init`; the message names
-            the path.
+            the path. Or a state that another transformation made.
 
     Example:
         >>> from funcgrad import optim
@@ -168,85 +208,22 @@ def ema(decay: Any, debias: bool = True) -> Optimizer:
         >>> update, average.update(4.0, state)[0]
         (2.0, 3.0)
     """
-    decay = plain(decay)
+    decay = number("ema", "decay", decay)
 
     def init(params: Any) -> EmaState:
         return EmaState(0, full_like("ema", params, 0.0))
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
+        check_state("ema", state, EmaState)
         leaves, treedef, (old,) = aligned("ema", "gradients", grads, state=state.ema)
         count = state.count + 1
-        new = average(decay, old, leaves)
+        new = average(decay, old, computable("ema", "gradient", leaves, treedef))
         found = debiased(new, decay, count) if debias else new
-        return tree.unflatten(treedef, found), EmaState(count, tree.unflatten(treedef, new))
+        return tree.unflatten(treedef, [like(m, leaf) for leaf, m in zip(leaves, found, strict=True)]), EmaState(
+            count, tree.unflatten(treedef, new)
+        )
 
     return Optimizer(init, update)
-
-
-def clip(max_delta: Any) -> Optimizer:
-    """Bring every element into [-max_delta, max_delta].
-
-    Args:
-        max_delta: the bound, a positive number.
-
-    Returns:
-        The optimizer; its state is an `EmptyState`.
-
-    Raises:
-        InputTypeError: (update) a complex gradient, which has no order.
-
-    Example:
-        >>> from funcgrad import optim
-        >>> optim.clip(1.0).update([3.0, -0.2], optim.EmptyState())[0]
-        [1.0, -0.2]
-    """
-    bound = plain(max_delta)
-
-    def transform(grads: Any) -> Any:
-        leaves, treedef = tree.flatten(grads)
-        for i, leaf in enumerate(leaves):
-            if is_complex(leaf):
-                path = treedef.paths()[i] or "the root"
-                raise InputTypeError(f"clip: the gradient at {path} is complex and has no order: use clip_by_global_norm.")
-        return tree.unflatten(treedef, [_clipped(leaf, bound) for leaf in leaves])
-
-    return stateless(transform)
-
-
-def _clipped(value: Any, bound: Any) -> Any:
-    if type(value) is not float:
-        return like(np.clip(value, -bound, bound), value)
-    return bound if value > bound else -bound if value < -bound else value
-
-
-def clip_by_global_norm(max_norm: Any) -> Optimizer:
-    """Shorten all gradients by one factor, `min(1, max_norm / norm)`, where norm is the Euclidean norm over all leaves.
-
-    Args:
-        max_norm: the bound, a positive number.
-
-    Returns:
-        The optimizer; its state is an `EmptyState`.
-
-    Example:
-        >>> from funcgrad import optim
-        >>> optim.clip_by_global_norm(1.0).update({"a": 3.0, "b": 4.0}, optim.EmptyState())[0]
-        {'a': 0.6000000000000001, 'b': 0.8}
-
-    References:
-        Pascanu, Mikolov and Bengio, On the difficulty of training recurrent neural networks, 2013.
-    """
-    bound = plain(max_norm)
-
-    def transform(grads: Any) -> Any:
-        square: Any = 0.0
-        for leaf in tree.leaves(grads):
-            part = absolute_square(leaf)
-            square = square + (part if type(part) is float else plain(np.sum(part)))
-        factor = plain(bound / np.maximum(sqrt(square), bound))
-        return grads if type(factor) is float and factor == 1.0 else _scaled(factor, grads)
-
-    return stateless(transform)
 
 
 def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> Optimizer:
@@ -261,7 +238,10 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> Optimizer:
         The optimizer; its state is a `CountState` for a schedule, else an `EmptyState`. Its update needs the parameters.
 
     Raises:
-        InputValueError: (update) no parameters given, or gradients of another shape.
+        InputTypeError: a decay that is neither a number nor a function; (init, update) a parameter or a gradient that is no real or complex
+            number or array, and the message names the path; (update) a schedule that gives no number.
+        InputValueError: a decay that is negative, infinite, NaN or has axes; (update) no parameters given, gradients of another shape, a
+            schedule that gives NaN or an array with axes, or a state that another transformation made.
         TreeError: (update) gradients or mask of another structure.
 
     Example:
@@ -273,19 +253,24 @@ def add_decayed_weights(weight_decay: Any = 0.0, mask: Any = None) -> Optimizer:
     References:
         Loshchilov and Hutter, Decoupled weight decay regularization, 2019.
     """
-    is_schedule = callable(weight_decay)
+    name = "add_decayed_weights"
+    counts = is_schedule(name, "weight_decay", weight_decay)
+    fixed = None if counts else number(name, "weight_decay", weight_decay)
 
     def init(params: Any) -> Any:
-        return CountState(0) if is_schedule else EmptyState()
+        check_params(name, params)
+        return CountState(0) if counts else EmptyState()
 
     def update(grads: Any, state: Any, params: Any = None) -> tuple[Any, Any]:
         if params is None:
             raise InputValueError("add_decayed_weights needs the parameters: call update(grads, state, params).")
-        leaves, treedef, (weights,) = aligned("add_decayed_weights", "gradients", grads, parameters=params)
-        factor = plain(weight_decay(state.count) if is_schedule else weight_decay)
+        check_state(name, state, CountState if counts else EmptyState)
+        leaves, treedef, (weights,) = aligned(name, "gradients", grads, parameters=params)
+        gs, weights = computable(name, "gradient", leaves, treedef), computable(name, "parameter", weights, treedef)
+        factor = scheduled(name, "weight decay", weight_decay, state.count) if counts else fixed
         decays = [True] * len(leaves) if mask is None else _spread(mask(params) if callable(mask) else mask, params)
-        updates = [like(g + factor * p, g) if decay else g for g, p, decay in zip(leaves, weights, decays, strict=True)]
-        return tree.unflatten(treedef, updates), CountState(state.count + 1) if is_schedule else state
+        updates = [like(g + factor * p, leaf) if decay else leaf for leaf, g, p, decay in zip(leaves, gs, weights, decays, strict=True)]
+        return tree.unflatten(treedef, updates), CountState(state.count + 1) if counts else state
 
     return Optimizer(init, update)
 
