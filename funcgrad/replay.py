@@ -31,6 +31,9 @@ FRUGAL_BYTES = 1 << 20
 """Where a leaf is at least this large, residuals are given free while the walk goes on."""
 
 
+_FLOAT64 = np.dtype(np.float64)
+
+
 class Sparse(dict[int, Any]):
     """Cotangents by position where a slice is a small part of a long tape."""
 
@@ -326,10 +329,14 @@ class Slice:
 def _if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
     """What a replay gives, but None if there is a NaN in it: it must then be done again with strong zeros."""
     result = replay(*args)
+    squares = 0.0
     for value in result:
-        if value is not None and has_nan(value):
+        if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
+            flat = value if value.ndim == 1 else value.ravel()
+            squares += flat.dot(flat)  # NaN if one is in it: no pass but this one, no temporary
+        elif value is not None and has_nan(value):
             return None
-    return result
+    return None if squares != squares else result
 
 
 def _seeded(seeds: Sequence[tuple[int, Any]], start: int, first: int) -> tuple[Any, int]:

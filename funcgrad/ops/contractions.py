@@ -12,7 +12,8 @@ from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose
 from funcgrad.primitive import operation_of, register
 from funcgrad.rules import bilinear, multilinear
-from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
+from funcgrad.rules.values import refuse_out, shape_of, unbroadcast
+from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ matmul
 
@@ -44,7 +45,8 @@ _matmul_2d = bilinear(np.matmul, lambda ct, y: ct @ y.T, lambda ct, x: x.T @ ct,
 
 def matmul(x1: Any, x2: Any, /) -> Any:
     """np.matmul and the operator @."""
-    left, right = raw(x1), raw(x2)
+    left = x1._primal if type(x1) is Tracer else x1
+    right = x2._primal if type(x2) is Tracer else x2
     if type(left) is np.ndarray and type(right) is np.ndarray and left.ndim == 2 and right.ndim == 2:
         return _matmul_2d(x1, x2)
     return _matmul_stacked(x1, x2)

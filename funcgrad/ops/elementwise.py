@@ -15,6 +15,7 @@ import numpy as np
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, nondifferentiable, unary
 from funcgrad.rules.values import keep_zero_factors, raw, refuse_out
+from funcgrad.tracer import Tracer
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -31,6 +32,8 @@ _where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """np.where: the derivative flows to the operand that was picked."""
+    if type(condition) is np.ndarray and type(x) is np.ndarray and type(y) is not Tracer:  # plain values, as in most replays
+        return np.where(condition, x, y)
     if x is None and y is None:
         return np.where(raw(condition))
     return _pick(raw(condition), x, y)

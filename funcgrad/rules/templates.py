@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.rules.values import NUMBERS, keep, plain_constant, shape_of, stretch, unbroadcast
+from funcgrad.rules.values import NUMBERS, keep, plain_constant, stretch, unbroadcast
 from funcgrad.silence import quietly
 from funcgrad.tape import innermost
 from funcgrad.tracer import Tracer
@@ -71,7 +71,8 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 if {plain_both}:
                     records.append((both, u._index, v._index, {both}))
                 else:
-                    records.append((both_stretched, u._index, v._index, ({both}, shape_of(x), shape_of(y), ans.shape)))
+                    shapes = x.shape if type(x) is ndarray else (), y.shape if type(y) is ndarray else (), ans.shape
+                    records.append((both_stretched, u._index, v._index, ({both}, *shapes)))
             else:
                 is_number = type(v) in NUMBERS
                 y = v if is_number else plain_constant(v)
@@ -85,7 +86,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 if {plain_left}:
                     records.append((left, u._index, {left}))
                 else:
-                    records.append((left_stretched, u._index, ({left}, shape_of(x), ans.shape)))
+                    records.append((left_stretched, u._index, ({left}, x.shape if type(x) is ndarray else (), ans.shape)))
         elif type(v) is Tracer:
             y, scope = v._primal, v._scope
             is_number = type(u) in NUMBERS
@@ -100,7 +101,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
             if {plain_right}:
                 records.append((right, v._index, {right}))
             else:
-                records.append((right_stretched, v._index, ({right}, shape_of(y), ans.shape)))
+                records.append((right_stretched, v._index, ({right}, y.shape if type(y) is ndarray else (), ans.shape)))
         else:
             x, y = u, v
             try:
@@ -195,7 +196,6 @@ def builder(source: str) -> Callable[..., Any]:
         "innermost": innermost,
         "ndarray": np.ndarray,
         "new": object.__new__,
-        "shape_of": shape_of,
         "stretch": stretch,
         "unbroadcast": unbroadcast,
     }

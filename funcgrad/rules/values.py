@@ -95,7 +95,7 @@ def placeholder(value: Any) -> Any:
 
 def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     """Sum a cotangent over the axes along which an operand of this shape was stretched. The one place where that is done."""
-    own = shape_of(cotangent)
+    own = cotangent.shape if type(cotangent) is np.ndarray else shape_of(cotangent)
     if own == shape:
         return cotangent
     if own[1:] == shape and type(cotangent) is np.ndarray:  # a bias
