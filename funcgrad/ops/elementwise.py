@@ -45,8 +45,8 @@ register(np.where, where)
 # ------------------------------------------------------------------------------------------------ arithmetic
 
 add = binary(np.add, None, None, call="x + y")
-subtract = binary(np.subtract, None, lambda t: -t, call="x - y")
-multiply = binary(np.multiply, lambda t, y: t * y, lambda t, x: t * x, call="x * y", strengthen=keep_zero_factors)
+subtract = binary(np.subtract, None, "-t", call="x - y")
+multiply = binary(np.multiply, "t * y", "t * x", call="x * y", strengthen=keep_zero_factors)
 divide: Any = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
 negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)

@@ -27,7 +27,14 @@ def _relu(x: Any) -> Any:
     return np.maximum(x, np.asarray(x).dtype.type(0))
 
 
-relu = unary(_relu, lambda t, ans: where(raw(ans) > 0, t, 0.0), lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
+def _gate(t: Any, ans: Any) -> Any:
+    """t where the unit is on."""
+    if type(ans) is float:
+        return t if ans > 0.0 else 0.0
+    return where(raw(ans) > 0, t, 0.0)
+
+
+relu = unary(_relu, _gate, lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
 
 
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be

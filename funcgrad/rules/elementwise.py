@@ -10,6 +10,7 @@ parameters say what the record must keep: `x` and `y` are the operands, `ans` is
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
@@ -23,13 +24,15 @@ from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
-Partial = Any  # Callable[..., Any], None for the identity, False for an operand that is constant
+Partial = Any  # Callable[..., Any], or its source text; None for the identity, False for an operand that is constant
 
 
 def parameters(partial: Partial) -> tuple[str, ...]:
     """The residuals that a partial asks for, in its order."""
     if partial is None:
         return ()
+    if isinstance(partial, str):
+        return tuple(name for name in ("x", "y", "ans") if re.search(rf"\b{name}\b", partial))
     names: tuple[str, ...] = partial.__code__.co_varnames[1 : partial.__code__.co_argcount]
     if not {"x", "y", "ans"}.issuperset(names):
         raise InputTypeError(f"a partial takes t and then some of x, y and ans, by these names; got the parameters {('t', *names)}")
@@ -124,8 +127,18 @@ def _packed(names: tuple[str, ...]) -> str:
     return "None" if not names else names[0] if len(names) == 1 else f"({', '.join(names)})"
 
 
-def _product(partial: Partial, name: str, t: str) -> str:
-    return t if partial is None else f"{name}({', '.join((t, *parameters(partial)))})"
+def _as_function(partial: Partial) -> Partial:
+    """A partial that is source text as the function that it is the body of."""
+    return eval(f"lambda {', '.join(('t', *parameters(partial)))}: {partial}") if isinstance(partial, str) else partial
+
+
+def _product(partial: Partial, name: str, t: str, inline: bool) -> str:
+    """A partial applied to t, as source text: written out, or as the call of a function of that name."""
+    if partial is None:
+        return t
+    if inline and isinstance(partial, str):
+        return re.sub(r"\bt\b", t, partial)
+    return f"{name}({', '.join((t, *parameters(partial)))})"
 
 
 def _variant(
@@ -133,37 +146,35 @@ def _variant(
 ) -> Rule:
     """One of the rules of a primitive of two arguments: both traced, or only x (dy is False), or only y (dx is False)."""
     push_dx, push_dy = pushes
+    partials = (dx, dy, push_dx, push_dy)
     both = dx is not False and dy is not False
-    held = _packed(keeps)
     position = {"x": dx is not False and "i", "y": dy is not False and ("j" if both else "i"), "ans": "index"}
     lifted = _packed(tuple(f"Tracer({key}, scope, {position[key]})" if position[key] else key for key in keeps))
-    text = {"residual": held, "lifted": lifted} if keeps else {"residual": "_", "lifted": "_"}
-    if both:
-        x, y = _product(push_dx, "push_dx", "t"), _product(push_dy, "push_dy", "s")
-        pull_x, pull_y = _product(dx, "dx", "t"), _product(dy, "dy", "t")
-        text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}", "pull_x": pull_x, "pull_y": pull_y}
+
+    def source(inline: bool) -> str:
+        text = {"residual": _packed(keeps), "lifted": lifted} if keeps else {"residual": "_", "lifted": "_"}
+        if both:
+            x, y = _product(push_dx, "push_dx", "t", inline), _product(push_dy, "push_dy", "s", inline)
+            text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}"}
+            text |= {"pull_x": _product(dx, "dx", "t", inline), "pull_y": _product(dy, "dy", "t", inline)}
+            own = {"pull_x": "shape_x", "pull_y": "shape_y"}
+        elif dx is False:
+            text |= {"push": _product(push_dy, "push_dy", "t", inline), "pull": _product(dy, "dy", "t", inline)}
+            own = {"pull": "own"}
+        else:
+            text |= {"push": _product(push_dx, "push_dx", "t", inline), "pull": _product(dx, "dx", "t", inline)}
+            own = {"pull": "own"}
         if stretched:
-            shapes = "shape_x, shape_y, shape"
-            text |= {key: f"stretch({text[key]}, shape)" for key in ("push_x", "push_y", "push_both")}
-            text |= {"pull_x": f"unbroadcast({pull_x}, shape_x)", "pull_y": f"unbroadcast({pull_y}, shape_y)"}
-    else:
-        push, pull = (
-            (_product(push_dy, "push_dy", "t"), _product(dy, "dy", "t"))
-            if dx is False
-            else (_product(push_dx, "push_dx", "t"), _product(dx, "dx", "t"))
-        )
-        text |= {"push": push, "pull": pull}
-        if stretched:
-            shapes = "own, shape"
-            text |= {"push": f"stretch({push}, shape)", "pull": f"unbroadcast({pull}, own)"}
-    if stretched:
-        text |= {key: f"({text[key]}, {shapes})" for key in ("residual", "lifted")}
+            text |= {key: f"stretch({value}, shape)" for key, value in text.items() if key.startswith("push")}
+            text |= {key: f"unbroadcast({text[key]}, {shape})" for key, shape in own.items()}
+            text |= {key: f"({text[key]}, {', '.join(own.values())}, shape)" for key in ("residual", "lifted")}
+        return (BOTH if both else ONE).format(**text)
 
     def make() -> Rule:
-        build = builder((BOTH if both else ONE).format(**text))
-        made = Rule(name, *build(dx, dy, push_dx, push_dy))
+        functions = [_as_function(partial) for partial in partials]
+        made = Rule(name, *builder(source(True))(*functions))
         if keeps:
-            made.strong = Rule(name, *build(*(partial and strengthen(partial) for partial in (dx, dy, push_dx, push_dy))))
+            made.strong = Rule(name, *builder(source(False))(*(function and strengthen(function) for function in functions)))
         return made
 
     rule = LazyRule(name, make)
@@ -186,7 +197,8 @@ def binary(
 
     Args:
         ufunc: NumPy's function; it gives the value, unless `call` does.
-        partial_x: `(t, ...)` -> t times the derivative in x, with parameters out of `x`, `y` and `ans`; None for 1.
+        partial_x: `(t, ...)` -> t times the derivative in x, with parameters out of `x`, `y` and `ans`; None for 1; or the source text of
+            such an expression, which saves the hottest primitives a call.
         partial_y: the same in y.
         call: a Python expression in x and y with the same value as the ufunc on arrays, and the better one on Python floats ("x + y");
             where it raises an ArithmeticError on Python numbers, NumPy answers.

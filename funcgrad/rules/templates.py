@@ -119,11 +119,10 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
     return operation
 """
 
-_SCALAR = "type(ans) is float or type(ans) is float64"
 PLAIN = {
-    "plain_both": f"type(x) is ndarray and type(y) is ndarray and x.shape == y.shape or {_SCALAR}",
-    "plain_left": f"is_number or type(x) is ndarray and x.shape == ans.shape or {_SCALAR}",
-    "plain_right": f"is_number or type(y) is ndarray and y.shape == ans.shape or {_SCALAR}",
+    "plain_both": "type(ans) is float or type(x) is ndarray and type(y) is ndarray and x.shape == y.shape or type(ans) is float64",
+    "plain_left": "is_number or type(ans) is float or type(x) is ndarray and x.shape == ans.shape or type(ans) is float64",
+    "plain_right": "is_number or type(ans) is float or type(y) is ndarray and y.shape == ans.shape or type(ans) is float64",
 }
 
 BOTH = """
