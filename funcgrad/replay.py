@@ -292,11 +292,10 @@ class Slice:
         depends = set(range(self.start, self.first))
         found = []
         for k in range(self.first, stop + 1):
-            for parent in self.records[k - self.offset][1:-1]:
-                if parent in depends:
-                    depends.add(k)
-                    found.append(k)
-                    break
+            record = self.records[k - self.offset]
+            if record[1] in depends or (len(record) > 3 and any(parent in depends for parent in record[2:-1])):
+                depends.add(k)
+                found.append(k)
         found.reverse()
         return found
 

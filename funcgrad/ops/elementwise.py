@@ -1,7 +1,8 @@
 """Elementwise primitives: NumPy's real ufuncs of one and two arguments, `where` and `clip`.
 
-A partial multiplies its first argument, a tangent or a cotangent, by the derivative. Partials call the operations of this file rather than
-NumPy's functions or `/` and `**`: a Python float then stays one, and 1.0 / 0.0 is NumPy's inf instead of Python's error.
+A partial multiplies its first argument, a tangent or a cotangent, by the derivative. The derivative comes first in the product: in a
+recorded replay it is a tracer, the other may be an array, and array * tracer is a detour through NumPy. Partials call the operations of
+this file rather than NumPy's functions or `/` and `**`: a Python float then stays one, and 1.0 / 0.0 is NumPy's inf instead of an error.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ divide: Any = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t 
 negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
-square = unary(np.square, lambda t, x: t * (2.0 * x), lambda x: x * x)
+square = unary(np.square, lambda t, x: (2.0 * x) * t, lambda x: x * x)
 absolute = unary(np.absolute, lambda t, x: t * sign(x), abs)
 fabs = unary(np.fabs, lambda t, x: t * sign(x), abs)
 conjugate = unary(np.conjugate, lambda t: t, lambda x: x)
@@ -60,7 +61,7 @@ conjugate = unary(np.conjugate, lambda t: t, lambda x: x)
 def _power_x(t: Any, x: Any, y: Any) -> Any:
     """y * x**(y - 1), and 0 where y is 0, whatever x."""
     if type(y) is int or type(y) is float:
-        return t * (2.0 * x) if y == 2 else t * (y * power(x, y - 1)) if y != 0 else t * 0.0
+        return (2.0 * x) * t if y == 2 else (y * power(x, y - 1)) * t if y != 0 else t * 0.0
     plain = raw(y)
     return t * (y * power(x, where(plain == 0, 1.0, y - 1)))
 
@@ -101,7 +102,7 @@ register(np.divmod, divmod_)
 
 sqrt = unary(np.sqrt, lambda t, ans: divide(0.5 * t, ans), math.sqrt)
 cbrt = unary(np.cbrt, lambda t, ans: divide(t, 3.0 * (ans * ans)))
-exp = unary(np.exp, lambda t, ans: t * ans, math.exp)
+exp = unary(np.exp, lambda t, ans: ans * t, math.exp)
 exp2 = unary(np.exp2, lambda t, ans: t * (ans * LN2))
 expm1 = unary(np.expm1, lambda t, x: t * exp(x), math.expm1)
 log = unary(np.log, lambda t, x: divide(t, x), math.log)
@@ -135,15 +136,15 @@ logaddexp2 = binary(np.logaddexp2, lambda t, x, y: t * _log_weight(x, y, LN2), l
 
 # ------------------------------------------------------------------------------------------------ trigonometric and hyperbolic
 
-sin = unary(np.sin, lambda t, x: t * cos(x), math.sin)
-cos: Any = unary(np.cos, lambda t, x: -t * sin(x), math.cos)
+sin = unary(np.sin, lambda t, x: cos(x) * t, math.sin)
+cos: Any = unary(np.cos, lambda t, x: -sin(x) * t, math.cos)
 tan = unary(np.tan, lambda t, ans: t * (ans * ans + 1.0), math.tan)
 arcsin = unary(np.arcsin, lambda t, x: divide(t, sqrt((1.0 - x) * (1.0 + x))), math.asin)
 arccos = unary(np.arccos, lambda t, x: -divide(t, sqrt((1.0 - x) * (1.0 + x))), math.acos)
 arctan = unary(np.arctan, lambda t, x: divide(t, x * x + 1.0), math.atan)
 sinh = unary(np.sinh, lambda t, x: t * cosh(x), math.sinh)
 cosh: Any = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
-tanh = unary(np.tanh, lambda t, ans: t * (ans * -ans + 1.0), math.tanh)  # 1 - ans**2 with one temporary at a time
+tanh = unary(np.tanh, lambda t, ans: (ans * -ans + 1.0) * t, math.tanh)  # 1 - ans**2 with one temporary at a time
 arcsinh = unary(np.arcsinh, lambda t, x: divide(t, hypot(x, 1.0)), math.asinh)
 arccosh = unary(np.arccosh, lambda t, x: divide(divide(t, sqrt(x - 1.0)), sqrt(x + 1.0)), math.acosh)
 arctanh = unary(np.arctanh, lambda t, x: divide(t, (1.0 - x) * (1.0 + x)), math.atanh)

@@ -16,6 +16,7 @@ from funcgrad.rules.values import raw, refuse_out, shape_of
 from funcgrad.tape import protect
 from funcgrad.tracer import Tracer
 
+_NO_OPTIONS: dict[str, Any] = {}
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -83,7 +84,7 @@ def getitem(x: Tracer, index: Any) -> Any:
     answer = value[index]
     records = scope.records
     position = len(records)
-    records.append((_pick.rule, x._index, (value.shape, (index,), {})))
+    records.append((_pick.rule, x._index, (value.shape, (index,), _NO_OPTIONS)))
     return scope.make(answer, scope, position)
 
 
