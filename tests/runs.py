@@ -13,7 +13,7 @@ from funcgrad.debug import count_records
 
 Run = Callable[[Callable[[Any], Any], Any], Any]
 
-RUNS: dict[str, Run] = {
+TRANSFORMS: dict[str, Run] = {
     "grad": lambda f, x: grad(f)(x),
     "value_and_grad": lambda f, x: value_and_grad(f)(x),
     "vjp": lambda f, x: vjp(f, x),
@@ -23,8 +23,14 @@ RUNS: dict[str, Run] = {
     "jacrev": lambda f, x: jacrev(f)(x),
     "hessian": lambda f, x: hessian(f)(x),
     "hvp": lambda f, x: hvp(f)(x, x),
-    "elementwise_grad": lambda f, x: elementwise_grad(lambda x: x * f(x))(x),
+    "elementwise_grad": lambda f, x: elementwise_grad(f)(x),
     "make_tape": lambda f, x: make_tape(f)(x),
+}
+each_transform = pytest.mark.parametrize("run", list(TRANSFORMS.values()), ids=list(TRANSFORMS))
+
+RUNS: dict[str, Run] = {
+    **TRANSFORMS,
+    "elementwise_grad": lambda f, x: elementwise_grad(lambda x: x * f(x))(x),
     "count_records": lambda f, x: count_records(f, x),
     "grad of grad": lambda f, x: grad(lambda x: np.sum(grad(f)(x)))(x),
     "grad of jvp": lambda f, x: grad(lambda x: jvp(f, (x,), (x,))[1])(x),

@@ -30,22 +30,9 @@ from funcgrad import (
     vjp,
 )
 from funcgrad.errors import FuncgradError, InputTypeError, InputValueError, TreeError
+from tests.runs import TRANSFORMS, each_transform
 
 A = np.array
-TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
-    "grad": lambda f, x: grad(f)(x),
-    "value_and_grad": lambda f, x: value_and_grad(f)(x),
-    "vjp": lambda f, x: vjp(f, x),
-    "jvp": lambda f, x: jvp(f, (x,), (x,)),
-    "linearize": lambda f, x: linearize(f, x),
-    "jacfwd": lambda f, x: jacfwd(f)(x),
-    "jacrev": lambda f, x: jacrev(f)(x),
-    "hessian": lambda f, x: hessian(f)(x),
-    "hvp": lambda f, x: hvp(f)(x, x),
-    "elementwise_grad": lambda f, x: elementwise_grad(f)(x),
-    "make_tape": lambda f, x: make_tape(f)(x),
-}
-each = pytest.mark.parametrize("run", list(TRANSFORMS.values()), ids=list(TRANSFORMS))
 
 
 def loss(x: Any, *rest: Any) -> Any:
@@ -109,7 +96,7 @@ BAD_LEAVES: list[tuple[Any, str]] = [
 ]
 
 
-@each
+@each_transform
 @pytest.mark.parametrize(("value", "got"), BAD_LEAVES, ids=[got for _, got in BAD_LEAVES])
 def test_leaves_that_cannot_be_differentiated(run: Any, value: Any, got: str):
     with pytest.raises(InputTypeError, match=rf"argument 0 is .*{got}.*real floating-point") as caught:
@@ -120,7 +107,7 @@ def test_leaves_that_cannot_be_differentiated(run: Any, value: Any, got: str):
         run(lambda p: np.sum(p["layers"][0]), {"layers": [np.ones(2), value]})
 
 
-@each
+@each_transform
 def test_matrices_are_refused(run: Any):
     matrix = A([[1.0, 2.0], [3.0, 4.0]]).view(np.matrix)
     with pytest.raises(InputTypeError, match="matrix"):
@@ -139,7 +126,7 @@ def test_the_argument_is_named_by_its_number():
         jvp(loss, (1.0, A([1, 2])), (1.0, A([1, 2])))
 
 
-@each
+@each_transform
 def test_complex_numbers_have_no_rules_yet(run: Any):
     for value in (A([1j, 2.0]), np.complex64(1j), 1j):
         with pytest.raises(FuncgradError, match="complex"):

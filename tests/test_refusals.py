@@ -14,24 +14,11 @@ import numpy as np
 import pytest
 
 import funcgrad.numpy as fnp
-from funcgrad import elementwise_grad, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, make_tape, value_and_grad, vjp
+from funcgrad import grad, jacfwd
 from funcgrad.errors import ConcretizationError, FuncgradError, NoRuleError
+from tests.runs import each_transform
 
 A = np.array
-TRANSFORMS: dict[str, Callable[[Any, Any], Any]] = {
-    "grad": lambda f, x: grad(f)(x),
-    "value_and_grad": lambda f, x: value_and_grad(f)(x),
-    "vjp": lambda f, x: vjp(f, x),
-    "jvp": lambda f, x: jvp(f, (x,), (x,)),
-    "linearize": lambda f, x: linearize(f, x),
-    "jacfwd": lambda f, x: jacfwd(f)(x),
-    "jacrev": lambda f, x: jacrev(f)(x),
-    "hessian": lambda f, x: hessian(f)(x),
-    "hvp": lambda f, x: hvp(f)(x, x),
-    "elementwise_grad": lambda f, x: elementwise_grad(f)(x),
-    "make_tape": lambda f, x: make_tape(f)(x),
-}
-each = pytest.mark.parametrize("run", list(TRANSFORMS.values()), ids=list(TRANSFORMS))
 
 
 # ------------------------------------------------------------------------------------------------ tracers where numbers are wanted
@@ -63,7 +50,7 @@ CONVERSIONS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("convert", list(CONVERSIONS.values()), ids=list(CONVERSIONS))
-@each
+@each_transform
 def test_a_tracer_is_no_plain_number(run: Any, convert: Callable[[Any], Any]):
     with pytest.raises(FuncgradError, match=r"stop_gradient|tracer"):
         run(lambda x: x * np.sum(convert(x)), 1.5)
@@ -91,7 +78,7 @@ def write(index: Any) -> Callable[[Any], Any]:
     return f
 
 
-@each
+@each_transform
 def test_writing_a_tracer_into_an_array(run: Any):
     x = np.array([1.0, 2.0])
     for index in (slice(None), [0, 1], A([True, True]), Ellipsis):
@@ -112,7 +99,7 @@ def test_writing_a_tracer_into_an_array(run: Any):
     assert buffer.flags.writeable
 
 
-@each
+@each_transform
 def test_changing_a_tracer_in_place(run: Any):
     x = np.array([1.0, 2.0])
     for index in (0, slice(None), [0, 1], A([True, False])):
@@ -128,7 +115,7 @@ def test_changing_a_tracer_in_place(run: Any):
             run(lambda x: setattr(x, name, 1), x)  # noqa: B023
 
 
-@each
+@each_transform
 def test_out_arguments(run: Any):
     x, buffer = np.array([1.0, 2.0]), np.zeros(2)
     for call in (
@@ -174,14 +161,14 @@ NO_RULES: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize(("name", "call"), list(NO_RULES.items()), ids=list(NO_RULES))
-@each
+@each_transform
 def test_an_operation_without_a_rule_is_named(run: Any, name: str, call: Callable[[Any], Any]):
     with pytest.raises(NoRuleError, match=name.replace("my_ufunc", "sin")) as caught:
         run(lambda x: np.sum(call(x)), np.array([1.0, 2.0]))
     assert "stop_gradient" in str(caught.value) or "compose" in str(caught.value) or "instead" in str(caught.value)
 
 
-@each
+@each_transform
 def test_options_without_a_rule_are_named(run: Any):
     x = np.array([1.0, 2.0])
     for call, option in (
@@ -210,7 +197,7 @@ OPERANDS: list[tuple[Any, str]] = [
 
 
 @pytest.mark.parametrize(("operand", "got"), OPERANDS, ids=[got for _, got in OPERANDS])
-@each
+@each_transform
 def test_operands_that_a_tracer_cannot_meet(run: Any, operand: Any, got: str):
     x = np.array([1.0, 2.0])
     for combine in (lambda x: x * operand, lambda x: np.maximum(x, operand), lambda x: x + operand, lambda x: np.where(True, x, operand)):
