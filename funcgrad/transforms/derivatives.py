@@ -9,7 +9,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.replay import end_keeping, open_keeping
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.tape import Label, cut_scope
+from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
     checked_argnums,
@@ -21,7 +24,7 @@ from funcgrad.transforms.arguments import (
     positions,
     zeros,
 )
-from funcgrad.transforms.recording import Kept, rebuilt
+from funcgrad.transforms.recording import Kept, directions_of, pushed, rebuilt, record
 from funcgrad.transforms.reverse import grad
 
 
@@ -192,14 +195,27 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     numbers = checked_argnums(argnums)
     is_single = not isinstance(argnums, (tuple, list, range))
     name = f"hvp of {named(f)}"
+    label = Label(name)
 
     @looks_like(f, "Hessian-vector product")
     def product(*args_and_v: Any, **kwargs: Any) -> Any:
         if len(args_and_v) < 2:
             raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
         *args, v = args_and_v
-        kept = Kept(name, gradient, args, kwargs, positions(name, numbers, len(args)))  # not jvp: the gradient keeps its records anyway
-        return kept.push(name, (v,) if is_single else tuple(v), "vector v (the last argument)")
+        # As linearize(gradient, ...)(v), not jvp: the gradient keeps its records anyway. And nothing is kept beyond this call.
+        places = positions(name, numbers, len(args))
+        scope = open_keeping(label)
+        try:
+            output, piece, leaves, treedefs = record(scope, gradient, args, kwargs, places)
+            directions = directions_of(name, (v,) if is_single else tuple(v), treedefs, leaves, "vector v (the last argument)")
+            outputs, out_tree = tree.flatten(output)
+            traced = [(n, one._index) for n, one in enumerate(outputs) if type(one) is Tracer and one._scope is scope]
+            result = pushed(piece, directions, outputs, out_tree, traced)
+            if piece.scope is None and not any(type(one) is Tracer for one in directions):
+                cut_scope(scope)
+        finally:
+            end_keeping(scope)
+        return result
 
     del product.__wrapped__  # type: ignore[attr-defined]  # it takes one argument more than f
     return product

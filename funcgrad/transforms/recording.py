@@ -150,20 +150,35 @@ class Kept:
         found = self.piece.backward([(index, seeds[n]) for n, index in self.traced])
         return rebuilt(settled(found, self.leaves, seeds), self.treedefs)
 
-    def push(self, name: str, tangents: Sequence[Any], what: str = "tangent") -> Any:
-        """The tree of tangents of the output, for one of each traced argument. `name` and `what` are for errors."""
-        if len(tangents) != len(self.treedefs):
-            raise InputValueError(f"{name} takes {len(self.treedefs)} {what}s, got {len(tangents)}")
-        directions: list[Any] = []
-        for n, (tangent, treedef) in enumerate(zip(tangents, self.treedefs, strict=True)):
-            known = tree.LEAF if treedef is None else treedef
-            start = len(directions)
-            place = f"{what} {n}" if len(tangents) > 1 else what
-            directions += fitting(name, place, tangent, known, self.leaves[start : start + known.num_leaves])
-        pushed: list[Any] = [None] * len(self.outputs)
-        for (n, _), one in zip(self.traced, self.piece.forward(directions, [index for _, index in self.traced]), strict=True):
-            pushed[n] = one
-        return tree.unflatten(self.out_tree, settled(pushed, self.outputs, directions))
+    def push(self, name: str, tangents: Sequence[Any]) -> Any:
+        """The tree of tangents of the output, for one of each traced argument. `name` is whom errors speak of."""
+        directions = directions_of(name, tangents, self.treedefs, self.leaves)
+        return pushed(self.piece, directions, self.outputs, self.out_tree, self.traced)
+
+
+def directions_of(name: str, tangents: Sequence[Any], treedefs: list[Any], leaves: list[Any], what: str = "tangent") -> list[Any]:
+    """The leaves of a tangent for each traced argument.
+
+    Raises:
+        InputValueError, TreeError, InputTypeError: their number, structures, shapes or dtypes do not fit.
+    """
+    if len(tangents) != len(treedefs):
+        raise InputValueError(f"{name} takes {len(treedefs)} {what}s, got {len(tangents)}")
+    directions: list[Any] = []
+    for n, (tangent, treedef) in enumerate(zip(tangents, treedefs, strict=True)):
+        known = tree.LEAF if treedef is None else treedef
+        start = len(directions)
+        place = f"{what} {n}" if len(tangents) > 1 else what
+        directions += fitting(name, place, tangent, known, leaves[start : start + known.num_leaves])
+    return directions
+
+
+def pushed(piece: Slice, directions: list[Any], outputs: list[Any], out_tree: tree.TreeDef, traced: list[tuple[int, int]]) -> Any:
+    """The tree of tangents of the output for tangents of the leaves."""
+    found: list[Any] = [None] * len(outputs)
+    for (n, _), one in zip(traced, piece.forward(directions, [index for _, index in traced]), strict=True):
+        found[n] = one
+    return tree.unflatten(out_tree, settled(found, outputs, directions))
 
 
 def _detached(value: Any, scope: Scope, parent: Scope | None) -> Any:
