@@ -307,21 +307,12 @@ class Slice:
     def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool = False) -> list[Any]:
         scope, offset, records = self._recording(), self.offset, self.records
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
+        is_plain = not careful and scope is None
         for k in range(self.first, max(outputs, default=-1) + 1):
             record = records[k - offset]
-            size = len(record)
-            if size == 3:  # the usual cases without a slice
-                depends = record[1] in tangents
-            elif size == 4:
-                depends = record[1] in tangents or record[2] in tangents
-            else:
-                depends = any(parent in tangents for parent in record[1:-1])
-            if not depends:
-                continue
-            if careful or scope is not None:
-                tangents[k] = _push_one(record, k, tangents, scope, careful)
-            else:
-                tangents[k] = record[0].push(record, tangents)
+            # With one parent, with two, with more; an inner leaf without a parent has None there.
+            if record[1] in tangents or (len(record) > 3 and (record[2] in tangents or any(parent in tangents for parent in record[3:-1]))):
+                tangents[k] = record[0].push(record, tangents) if is_plain else _push_one(record, k, tangents, scope, careful)
         return [tangents.get(index) for index in outputs]
 
 
