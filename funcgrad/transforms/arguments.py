@@ -157,7 +157,7 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
 
     No two share memory, and none is an array of `given`.
     """
-    if not given and len({id(value) for value in values}) == len(values):
+    if not given and values and type(values[0]) is np.ndarray and len({id(value) for value in values}) == len(values):
         for value, primal in zip(values, primals, strict=True):
             if type(value) is not np.ndarray or type(primal) is not np.ndarray or value.base is not None or value.dtype is not primal.dtype:
                 break
