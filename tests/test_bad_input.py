@@ -331,3 +331,10 @@ def test_losses_that_are_fed_labels_that_do_not_fit():
     ):
         with pytest.raises(error, match=message):
             grad(nn.softmax_cross_entropy)(logits, labels)
+
+
+def test_hvp_of_several_arguments_takes_a_tuple_of_vectors():
+    product = hvp(lambda x, y: np.sum(x * y), (0, 1))
+    with pytest.raises(InputTypeError, match=r"argnums \(0, 1\) the vector v must be a tuple.*got float"):
+        product(1.0, 2.0, 3.0)
+    assert product(1.0, 2.0, (3.0, 4.0)) == (4.0, 3.0)

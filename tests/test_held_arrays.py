@@ -153,3 +153,5 @@ def test_an_output_may_be_written_at_once():
         vjp(lambda x: (x, np.exp(x)), x, has_aux=True)[2],
     ):
         value[:] = 0.0
+        assert not value.any()
+    np.testing.assert_array_equal(x, [1.0, 2.0])

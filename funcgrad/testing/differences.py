@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.transforms.arguments import Argnums, checked_argnums, looks_like, named, positions
+from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, positions
 
 EPS = 1e-3
 """The step of differences. With a second step of half the length the error is about 1e-12 where a function varies over lengths of 1."""
@@ -121,15 +121,13 @@ def numerical_grad(
     References:
         Squire & Trapp (1998), "Using complex variables to estimate derivatives of real functions".
     """
-    if not callable(f):
-        raise InputTypeError(f"numerical_grad takes a function, got {type(f).__name__}")
+    checked_function(f, "numerical_grad")
     if method not in _METHODS:
         raise InputValueError(f"numerical_grad: method must be one of {', '.join(map(repr, _METHODS))}, got {method!r}")
-    numbers = checked_argnums(argnums)
+    numbers, is_single = checked_argnums(argnums)
     derivative, step = _METHODS[method]
     step = step if eps is None else eps
     name = f"numerical_grad of {named(f)}"
-    is_single = not isinstance(argnums, tuple | list | range)
 
     @looks_like(f, "Numerical gradient")
     def gradient_of(*args: Any, **kwargs: Any) -> Any:

@@ -63,17 +63,18 @@ def checked_real(transform: str, holomorphic: bool) -> None:
         refuse_complex(f"{transform}(holomorphic=True)")
 
 
-def checked_argnums(argnums: Argnums) -> tuple[int, ...]:
-    """Argument numbers as a tuple.
+def checked_argnums(argnums: Argnums) -> tuple[tuple[int, ...], bool]:
+    """Argument numbers as a tuple, and whether it was a single one: results are then for that argument, no tuple.
 
     Raises:
         InputTypeError: they are no integers.
     """
-    numbers = tuple(argnums) if isinstance(argnums, (list, tuple, range)) else (argnums,)
+    is_single = not isinstance(argnums, (list, tuple, range))
+    numbers: tuple[Any, ...] = (argnums,) if is_single else tuple(argnums)  # type: ignore[arg-type]
     for n in numbers:
         if isinstance(n, bool) or not isinstance(n, (int, np.integer)):
             raise InputTypeError(f"argnums must be an integer or a tuple of integers, got {argnums!r}")
-    return tuple(int(n) for n in numbers)
+    return tuple(int(n) for n in numbers), is_single
 
 
 def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:

@@ -53,8 +53,7 @@ def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
 def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str) -> Callable[..., Any]:
     checked_function(f, transform)
     checked_real(transform, holomorphic)
-    is_single = not isinstance(argnums, (tuple, list, range))
-    numbers = checked_argnums(argnums)
+    numbers, is_single = checked_argnums(argnums)
     by_rows = transform == "jacrev"
     name = f"{transform} of {named(f)}"
 
@@ -192,8 +191,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     """
     checked_function(f, "hvp")
     gradient = grad(f, argnums)
-    numbers = checked_argnums(argnums)
-    is_single = not isinstance(argnums, (tuple, list, range))
+    numbers, is_single = checked_argnums(argnums)
     name = f"hvp of {named(f)}"
     label = Label(name)
 
@@ -202,6 +200,8 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
         if len(args_and_v) < 2:
             raise InputValueError(f"{name} takes the function's arguments and then v, got {len(args_and_v)} arguments")
         *args, v = args_and_v
+        if not is_single and not isinstance(v, (tuple, list)):
+            raise InputTypeError(f"{name}: for argnums {numbers} the vector v must be a tuple of trees, got {type(v).__name__}")
         # As linearize(gradient, ...)(v), not jvp: the gradient keeps its records anyway. And nothing is kept beyond this call.
         places = positions(name, numbers, len(args))
         scope = open_keeping(label)
@@ -244,8 +244,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
         [ 2.  4. 10.]
     """
     checked_function(f, "elementwise_grad")
-    numbers = checked_argnums(argnums)
-    if isinstance(argnums, (tuple, list, range)):
+    numbers, is_single = checked_argnums(argnums)
+    if not is_single:
         raise InputTypeError(f"elementwise_grad differentiates one argument: argnums must be an integer, got {argnums!r}")
     name = f"elementwise_grad of {named(f)}"
 

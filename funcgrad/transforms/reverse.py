@@ -126,8 +126,7 @@ def _gradient_of(
 ) -> Callable[..., Any]:
     checked_function(f, transform)
     checked_real(transform, holomorphic)
-    numbers = checked_argnums(argnums)
-    is_single = not isinstance(argnums, (tuple, list, range))
+    numbers, is_single = checked_argnums(argnums)
     name = f"{transform} of {named(f)}"
     label = Label(name)
 

@@ -21,8 +21,9 @@ def test_peak_is_what_the_step_needs_at_its_highest():
         "print(first, peak(lambda: [np.ones(2_500_000) for _ in range(2)]))"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=60, check=True)
-    first, _ = map(float, done.stdout.split())
+    first, second = map(float, done.stdout.split())
     assert first == pytest.approx(120.0, abs=4.0)
+    assert second == pytest.approx(40.0, abs=4.0)
 
 
 def test_growth_sees_a_leak_and_nothing_else():
@@ -33,8 +34,6 @@ def test_growth_sees_a_leak_and_nothing_else():
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the peak is read by means that Windows lacks")
 def test_measure_runs_each_peer_in_a_process_of_its_own():
-    if not peers.is_installed(peers.BY_NAME[peers.FUNCGRAD]):
-        pytest.skip("funcgrad is not importable")
     case = next(case for case in memory.CASES if case.name == "memory_growth")
     usage = memory.measure(case, [peers.HAND_WRITTEN, peers.FUNCGRAD])
     assert usage.failures == {}
