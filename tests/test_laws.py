@@ -60,7 +60,7 @@ def test_forward_mode_agrees_with_the_witness(case: Case):
     _, got = jvp(case, case.fresh(), tangents)
     wanted = complex_step(case, case.args, tangents) if case.is_analytic else None
     if wanted is None:
-        assert_close(got, differences(case, case.args, tangents), DIFFERENCE)
+        assert_close(got, differences(case, case.args, tangents, case.is_wide), case.tolerance)
     else:
         assert_close(got, wanted, 1e-12)
 
@@ -136,11 +136,12 @@ def second_orders(case: Case, cotangents: Any, first: Any, second: Any) -> dict[
 def test_second_order_agrees_in_all_four_nestings(case: Case):
     args, first, second = case.fresh(), like(case.args, 7), like(case.args, 8)
     cotangents = like(case(*args), 9)
-    wanted = differences(lambda *args: inner(cotangents, jvp(case, args, widened(first))[1]), case.args, second)
+    precise = widened(first) if case.is_wide else first
+    wanted = differences(lambda *args: inner(cotangents, jvp(case, args, precise)[1]), case.args, second, case.is_wide)
     scale = max(1.0, abs(float(wanted)))
     for name, nesting in second_orders(case, cotangents, first, second).items():
         got = nesting(*args)
-        assert abs(float(got - wanted)) <= 30 * DIFFERENCE * scale, f"{name}: got {got}, wanted {wanted}"
+        assert abs(float(got - wanted)) <= 30 * case.tolerance * scale, f"{name}: got {got}, wanted {wanted}"
 
 
 @each(WITH_MORE_ARGUMENTS)
@@ -187,7 +188,10 @@ def test_third_order(case: Case):
 @each([case for case in DIFFERENTIABLE if not takes_floats(case) and case.name != "astype"])
 def test_shape_and_dtype_are_kept(case: Case, dtype: Any):
     args = case.fresh(dtype)
-    plain = case(*args)
+    try:
+        plain = case(*args)
+    except TypeError as error:
+        pytest.skip(f"not computed in {dtype.__name__}: {error}")
     value, out = jvp(case, args, args)
     for one, other, wanted in zip(tree.leaves(value), tree.leaves(out), tree.leaves(plain), strict=True):
         assert one.dtype == other.dtype == wanted.dtype

@@ -14,6 +14,8 @@ from funcgrad import tree
 
 IS_EXTENDED = np.finfo(np.longdouble).eps < 1e-18
 STEP, DIFFERENCE = (2.0**-12, 1e-10) if IS_EXTENDED else (2.0**-9, 1e-6)
+COARSE_STEP, COARSE = 2.0**-9, 1e-7
+"""For what NumPy and SciPy compute in double precision only."""
 
 
 def like(value: Any, seed: int) -> Any:
@@ -21,7 +23,10 @@ def like(value: Any, seed: int) -> Any:
     rng = np.random.default_rng(seed)
 
     def draw(leaf: Any) -> Any:
-        numbers = rng.uniform(0.5, 1.5, np.shape(leaf)) * rng.choice([-1.0, 1.0], np.shape(leaf))
+        shape = np.shape(leaf)
+        numbers = rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
+        if np.iscomplexobj(leaf):
+            numbers = numbers + 1j * rng.uniform(0.5, 1.5, shape) * rng.choice([-1.0, 1.0], shape)
         return float(numbers) if type(leaf) is float else np.asarray(numbers, leaf.dtype)[()]
 
     return tree.map(draw, value)
@@ -29,12 +34,17 @@ def like(value: Any, seed: int) -> Any:
 
 def widened(value: Any) -> Any:
     """A tree of numbers and arrays in extended precision."""
-    return tree.map(lambda leaf: np.asarray(leaf, np.longdouble)[()], value)
+    return tree.map(lambda leaf: np.asarray(leaf, np.clongdouble if np.iscomplexobj(leaf) else np.longdouble)[()], value)
 
 
 def inner(one: Any, other: Any) -> Any:
-    """The sum of all products of two trees; works on tracers."""
-    return sum(np.sum(x * y) for x, y in zip(tree.leaves(one), tree.leaves(other), strict=True))
+    """The sum of all products of two trees, the real part where they are complex; works on tracers."""
+
+    def product(x: Any, y: Any) -> Any:
+        total = np.sum(x * y)
+        return total.real if getattr(total, "dtype", np.dtype(float)).kind == "c" else total
+
+    return sum(product(x, y) for x, y in zip(tree.leaves(one), tree.leaves(other), strict=True))
 
 
 def assert_close(got: Any, wanted: Any, tolerance: float) -> None:
@@ -42,11 +52,14 @@ def assert_close(got: Any, wanted: Any, tolerance: float) -> None:
     for one, other in zip(tree.leaves(got), tree.leaves(wanted), strict=True):
         assert np.shape(one) == np.shape(other)
         scale = max(1.0, float(np.max(np.abs(other), initial=0.0)))
-        np.testing.assert_allclose(np.asarray(one, np.longdouble), np.asarray(other, np.longdouble), rtol=0, atol=tolerance * scale)
+        one, other = widened((one, other))
+        np.testing.assert_allclose(one, other, rtol=0, atol=tolerance * scale)
 
 
 def complex_step(f: Any, args: Any, tangents: Any) -> Any:
     """The directional derivative to all digits, or None where f refuses complex numbers or drops their imaginary parts."""
+    if any(map(np.iscomplexobj, args)):
+        return None
     try:
         outputs = tree.map(np.asarray, f(*(x + 1e-20j * t for x, t in zip(args, tangents, strict=True))))
     except (TypeError, ValueError):
@@ -56,12 +69,17 @@ def complex_step(f: Any, args: Any, tangents: Any) -> Any:
     return tree.map(lambda leaf: leaf.imag * 1e20, outputs)
 
 
-def differences(f: Any, args: Any, tangents: Any) -> Any:
-    """The directional derivative by central differences of two steps, without their common error term."""
-    args, tangents = widened(tuple(args)), widened(tuple(tangents))
+def differences(f: Any, args: Any, tangents: Any, is_wide: bool = True) -> Any:
+    """The directional derivative by central differences of two steps, without their common error term.
+
+    Good to DIFFERENCE times the size of things; to COARSE where f cannot be computed in extended precision (`is_wide` is false).
+    """
+    step = STEP if is_wide else COARSE_STEP
+    if is_wide:
+        args, tangents = widened(tuple(args)), widened(tuple(tangents))
 
     def central(h: float) -> Any:
         ahead, behind = (f(*(x + s * h * t for x, t in zip(args, tangents, strict=True))) for s in (1, -1))
         return tree.map(lambda a, b: (a - b) / (2 * h), ahead, behind)
 
-    return tree.map(lambda fine, coarse: (4 * fine - coarse) / 3, central(STEP), central(2 * STEP))
+    return tree.map(lambda fine, coarse: (4 * fine - coarse) / 3, central(step), central(2 * step))

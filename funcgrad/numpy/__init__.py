@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as _numpy
 
+from funcgrad.ops import register as _register  # noqa: F401 - makes NumPy's functions take tracers
 from funcgrad.ops.construction import array as array
 from funcgrad.ops.construction import asarray as asarray
 

@@ -1,0 +1,70 @@
+"""Elementwise functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.ops import neural
+from tests.cases.case import Case, Points, case
+
+points = Points(20)
+real, other, positive, unit, above_one, divisor = points.real, points.other, points.positive, points.unit, points.above_one, points.divisor
+
+_SHAPES: dict[int, list[Any]] = {
+    1: [((2, 3),), ((),), ((0,),)],
+    2: [((2, 3), (2, 3)), ((3,), (2, 3)), ((2, 1), (3,)), ((), (4,)), ((3,), ()), ((0, 2), (2,)), ((), ())],
+}
+
+
+def _elementwise(*rows: tuple[Any, ...]) -> list[Case]:
+    """For each (function, a maker for each argument): arguments of one shape, of several, without axes, without elements, and floats."""
+    found = []
+    for function, *makers in rows:
+        args: list[Any] = [[np.asarray(make(*one)) for make, one in zip(makers, shapes, strict=True)] for shapes in _SHAPES[len(makers)]]
+        args.append([float(make(1)[0]) for make in makers])
+        found += [Case(function, tuple(each), is_analytic=function is not np.conjugate, is_elementwise=True) for each in args]
+    return found
+
+
+CASES = _elementwise(
+    (np.add, real, other), (np.subtract, real, other), (np.multiply, real, other), (np.divide, real, other), (np.negative, real),
+    (np.positive, real), (np.reciprocal, real), (np.square, real), (np.absolute, real), (np.fabs, real), (np.conjugate, real),
+    (np.power, positive, other), (np.float_power, positive, other), (np.remainder, real, divisor), (np.fmod, real, divisor),
+    (np.sqrt, positive), (np.cbrt, real), (np.exp, real), (np.exp2, real), (np.expm1, real), (np.log, positive), (np.log2, positive),
+    (np.log10, positive), (np.log1p, positive), (np.logaddexp, real, other), (np.logaddexp2, real, other),
+    (np.sin, real), (np.cos, real), (np.tan, unit), (np.arcsin, unit), (np.arccos, unit), (np.arctan, real),
+    (np.sinh, real), (np.cosh, real), (np.tanh, real), (np.arcsinh, real), (np.arccosh, above_one), (np.arctanh, unit),
+    (np.arctan2, real, other), (np.hypot, real, other),
+    (np.deg2rad, real), (np.rad2deg, real), (np.radians, real), (np.degrees, real),
+    (np.maximum, real, other), (np.minimum, real, other), (np.fmax, real, other), (np.fmin, real, other),
+    (np.copysign, real, other), (np.nextafter, real, other), (np.heaviside, real, other), (np.divmod, real, divisor), (np.modf, real),
+    (neural.relu, real), (neural.sigmoid, real),
+)  # fmt: skip
+
+TRUTH = np.array([[True, False, True], [False, False, True]])
+
+CASES += [
+    *(case(ufunc.outer, first(3), other(2, 2)) for ufunc, first in [
+        (np.add, real), (np.subtract, real), (np.multiply, real), (np.divide, real), (np.power, positive), (np.maximum, real),
+        (np.minimum, real), (np.arctan2, real), (np.hypot, real), (np.logaddexp, real)]),
+    case(np.where, real(2, 3), real(2, 3), call=lambda f, x, y: f(TRUTH, x, y), note="array"),
+    case(np.where, real(3), real(2, 1), call=lambda f, x, y: f(TRUTH, x, y), note="broadcast"),
+    case(np.where, real(), real(), call=lambda f, x, y: f(TRUTH, x, y), note="both stretched"),
+    case(np.where, real(3), call=lambda f, x: f(x > 0, x * x, 2.0), note="constant"),
+    case(np.where, 0.7, 0.4, call=lambda f, x, y: f(x > 0, x, y), note="floats"),
+    case(np.ldexp, real(3), call=lambda f, x: f(x, np.array([2, -1, 3]))),
+    case(np.ldexp, real(2, 1), call=lambda f, x: f(x, np.array([2, -1, 3])), note="broadcast"),
+    case(np.frexp, real(3) * 8.0, call=lambda f, x: f(x)[0]),
+    case(np.clip, np.array([-1.5, -0.4, 0.3, 1.7]), call=lambda f, x: f(x, -1.0, 1.0), note="numbers"),
+    case(np.clip, np.array([-1.5, -0.4, 0.3, 1.7]), real(2, 1) - 3.0, call=lambda f, x, low: f(x, low, 0.5), note="bound"),
+    case(np.clip, np.array([-1.5, -0.4, 0.3, 1.7]), call=lambda f, x: f(x, None, 1.0), note="above only"),
+    case(np.clip, np.array([-1.5, -0.4, 0.3, 1.7]), call=lambda f, x: f(x, a_min=-1.0, a_max=None), note="below only"),
+    case(np.ldexp, 0.7, call=lambda f, x: f(x, 3)), case(np.frexp, 5.7, call=lambda f, x: f(x)[0]),
+    case(np.clip, 0.7, call=lambda f, x: f(x, 0.0, 1.0), note="float"), case(np.power, -1.7, call=lambda f, x: f(x, 3), note="float"),
+    case(np.power, real(3), call=lambda f, x: f(x, 3), note="whole exponent"),
+    case(np.power, real(3), call=lambda f, x: f(x, np.array([0, 1, 3])), note="whole exponents"),
+    case(np.power, real(2, 1), call=lambda f, x: f(x, -2.0), note="negative exponent"),
+    case(np.power, real(3), call=lambda f, y: f(2.5, y), note="constant base"),
+]  # fmt: skip
