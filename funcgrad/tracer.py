@@ -84,10 +84,11 @@ class Tracer:
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__":
+            operation = OPERATIONS.get(ufunc) or operation_of(ufunc)
             # `array += tracer` comes as out=array: Python gives the name to the result.
-            if kwargs and not (kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]):
-                self._refuse_options(ufunc.__name__, kwargs)
-            return (OPERATIONS.get(ufunc) or operation_of(ufunc))(*inputs)
+            if not kwargs or (kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]):
+                return operation(*inputs)
+            return self._with_options(ufunc, operation, inputs, kwargs)
         return operation_of((ufunc, method))(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -121,10 +122,21 @@ class Tracer:
     def __delitem__(self, index: Any) -> NoReturn:
         raise ConcretizationError("an element of a tracer cannot be deleted: use indexing with what is to stay")
 
-    def _refuse_options(self, name: str, options: dict[str, Any]) -> NoReturn:
-        if any(array is not None for array in options.get("out", ())):
-            raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use the value that np.{name} returns")
-        raise NoRuleError(f"np.{name} with {', '.join(options)} has no derivative rule yet: leave that out, or use np.where or astype")
+    @staticmethod
+    def _with_options(ufunc: Any, operation: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """A call of a ufunc with `where` (what it leaves out is 0 here: NumPy leaves chance there) or `dtype`."""
+        name = ufunc.__name__
+        if any(array is not None for array in options.pop("out", ())):
+            remedy = f"np.where(mask, np.{name}(...), array)" if "where" in options else f"the value that np.{name} returns"
+            raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use {remedy}")
+        where, dtype = options.pop("where", True), options.pop("dtype", None)
+        others = [option for option in options if option not in ("casting", "order", "subok")]
+        if others:
+            raise NoRuleError(f"np.{name} with {', '.join(others)} has no derivative rule: leave that out, or use astype")
+        if dtype is not None:
+            inputs = tuple(x.astype(dtype) if type(x) is Tracer else np.asarray(x, dtype) for x in inputs)
+        answer = operation(*inputs)
+        return answer if where is True else np.where(where, answer, 0.0)
 
     def _refuse(self, what: str, remedy: str = "") -> NoReturn:
         raise ConcretizationError(

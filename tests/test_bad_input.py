@@ -99,7 +99,7 @@ BAD_LEAVES: list[tuple[Any, str]] = [
 @each_transform
 @pytest.mark.parametrize(("value", "got"), BAD_LEAVES, ids=[got for _, got in BAD_LEAVES])
 def test_leaves_that_cannot_be_differentiated(run: Any, value: Any, got: str):
-    with pytest.raises(InputTypeError, match=rf"argument 0 is .*{got}.*real floating-point") as caught:
+    with pytest.raises(InputTypeError, match=rf"argument 0 is .*{got}.*only floating-point") as caught:
         run(loss, value)
     assert isinstance(caught.value, TypeError)
     assert "of loss" in str(caught.value)
@@ -124,13 +124,6 @@ def test_the_argument_is_named_by_its_number():
         vjp(loss, 1.0, A([1, 2]))
     with pytest.raises(InputTypeError, match="argument 1 is"):
         jvp(loss, (1.0, A([1, 2])), (1.0, A([1, 2])))
-
-
-@each_transform
-def test_complex_numbers_have_no_rules_yet(run: Any):
-    for value in (A([1j, 2.0]), np.complex64(1j), 1j):
-        with pytest.raises(FuncgradError, match="complex"):
-            run(loss, value)
 
 
 def test_a_dict_whose_keys_cannot_be_sorted():
@@ -219,7 +212,7 @@ def test_has_aux_without_aux(transform: Any):
 @pytest.mark.parametrize("name", ["vjp", "jvp", "linearize", "jacfwd", "jacrev", "make_tape"])
 def test_outputs_without_derivatives_are_named_by_their_path(name: str):
     run, x = TRANSFORMS[name], np.ones(2)
-    outputs = (("text", "str"), (A([1, 2]), "int64"), (True, "bool"), (A(["a"]), "<U1"), (object(), "object"), (A([1j]), "complex128"))
+    outputs = (("text", "str"), (A([1, 2]), "int64"), (True, "bool"), (A(["a"]), "<U1"), (object(), "object"))
     for bad, got in outputs:
         with pytest.raises(InputTypeError, match=rf"of <lambda>: the output at \['a'\]\[1\] is .*{got}.*has_aux=True"):
             run(lambda x: {"a": [x, bad]}, x)  # noqa: B023
@@ -243,9 +236,13 @@ BAD_DIRECTIONS: list[tuple[Any, type[Exception], str]] = [
     ({**GOOD, "w": [np.ones(3), GOOD["w"][1]]}, InputValueError, r"at \['w'\]\[0\] must have shape \(2, 3\), got \(3,\)"),
     ({**GOOD, "w": [np.ones((3, 2)), GOOD["w"][1]]}, InputValueError, r"at \['w'\]\[0\] must have shape \(2, 3\), got \(3, 2\)"),
     ({**GOOD, "w": [1.0, GOOD["w"][1]]}, InputValueError, r"at \['w'\]\[0\] must have shape \(2, 3\), got \(\)"),
-    ({**GOOD, "w": [GOOD["w"][0], np.ones(2)]}, InputTypeError, r"at \['w'\]\[1\] must have dtype float32, got float64.*astype"),
-    ({**GOOD, "w": [np.ones((2, 3), int), GOOD["w"][1]]}, InputTypeError, r"at \['w'\]\[0\] must have dtype float64, got int64"),
-    ({**GOOD, "w": [np.ones((2, 3), complex), GOOD["w"][1]]}, InputTypeError, r"at \['w'\]\[0\] must have dtype float64, got complex"),
+    ({**GOOD, "w": [GOOD["w"][0], np.ones(2)]}, InputTypeError, r"at \['w'\]\[1\] must have dtype float32, got dtype float64.*astype"),
+    ({**GOOD, "w": [np.ones((2, 3), int), GOOD["w"][1]]}, InputTypeError, r"at \['w'\]\[0\] must have dtype float64, got dtype int64"),
+    (
+        {**GOOD, "w": [np.ones((2, 3), complex), GOOD["w"][1]]},
+        InputTypeError,
+        r"at \['w'\]\[0\] must have dtype float64, got dtype complex",
+    ),
     ({**GOOD, "w": [np.ones((2, 3), object), GOOD["w"][1]]}, InputTypeError, r"at \['w'\]\[0\] .*object"),
     ({**GOOD, "b": "text"}, InputTypeError, r"at \['b'\] must be a number or an array, got str"),
     ({**GOOD, "b": True}, InputTypeError, r"at \['b'\] must be a number or an array, got bool"),
@@ -304,10 +301,24 @@ def test_numbers_of_tangents():
 # ------------------------------------------------------------------------------------------------ beyond the transforms
 
 
-def test_holomorphic_is_refused():
+def test_holomorphic_takes_complex_arguments_and_outputs():
     for transform in (grad, value_and_grad, jacfwd, jacrev, hessian):
-        with pytest.raises(FuncgradError, match="complex"):
+        with pytest.raises(InputTypeError, match=r"holomorphic=True takes a complex argument, got .*float.*astype\(complex\)"):
             transform(np.sin, holomorphic=True)(1.0)
+        with pytest.raises(InputTypeError, match="complex output"):
+            transform(np.abs, holomorphic=True)(1.0 + 2.0j)
+
+
+def test_a_complex_output_needs_to_be_told_how():
+    for transform in (grad, value_and_grad):
+        with pytest.raises(InputTypeError, match=r"real output, got dtype complex128.*np.abs.*holomorphic=True.*vjp"):
+            transform(np.sin)(1.0 + 2.0j)
+    with pytest.raises(InputTypeError, match=r"an output is complex.*jacfwd.*holomorphic"):
+        jacrev(lambda x: x * 1j)(np.ones(2))
+    with pytest.raises(InputTypeError, match=r"an argument is complex.*jacrev.*holomorphic"):
+        jacfwd(np.abs)(np.ones(2) * 1j)
+    with pytest.raises(InputTypeError, match=r"complex output of a real argument"):
+        elementwise_grad(lambda x: x * 1j)(np.ones(2))
 
 
 def test_an_optimizer_fed_gradients_of_another_structure():

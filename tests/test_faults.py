@@ -14,7 +14,7 @@ import pytest
 
 import funcgrad.numpy as fnp
 from funcgrad import elementwise_grad, grad, hessian, jacfwd, jacrev, jvp, linearize, nn, vjp
-from funcgrad.errors import FuncgradError, NoRuleError
+from funcgrad.errors import FuncgradError
 
 A = np.array
 
@@ -165,16 +165,20 @@ def test_where_that_broadcasts(gradient: Any):
         np.testing.assert_array_equal(gradient(f, x, np.ones(3), argnum=1), [1.0, 2.0, 3.0])
 
 
-def test_reductions_with_where_or_initial_say_that_they_have_no_rule():
+@both
+def test_reductions_of_some_elements(gradient: Any):
     m, x = A([True, False, True]), A([1.0, 2.0, 3.0])
-    for f in (
-        lambda x: np.sum(x * x, where=m),
-        lambda x: np.mean(x * x, where=m),
-        lambda x: np.prod(x, where=m),
-        lambda x: np.max(x, initial=0.0),
-    ):
-        with pytest.raises(NoRuleError, match=r"np\.(sum|mean|prod|max)\((where|initial)=\.\.\.\)"):
-            grad(f)(x)
+    np.testing.assert_array_equal(gradient(lambda x: np.sum(x * x, where=m), x), [2.0, 0.0, 6.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.mean(x * x, where=m), x), [1.0, 0.0, 3.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.prod(x, where=m), x), [3.0, 0.0, 1.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.max(x, initial=0.0), x), [0.0, 0.0, 1.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.max(x, initial=3.0), x), [0.0, 0.0, 0.5])  # a tie with `initial`
+    np.testing.assert_array_equal(gradient(lambda x: np.max(x, initial=9.0), x), [0.0, 0.0, 0.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.min(x, where=[False, True, True], initial=9.0), x), [0.0, 1.0, 0.0])
+    np.testing.assert_array_equal(gradient(lambda x: np.prod(x * 0.0 + A([0.0, 5.0, 2.0]) * x, where=m), A([1.0, 2.0, 0.0])), [0.0] * 3)
+    with np.errstate(all="ignore"):
+        np.testing.assert_array_equal(gradient(lambda x: np.sum(np.log(x), where=m), A([1.0, 0.0, 2.0])), [1.0, 0.0, 0.5])
+        np.testing.assert_array_equal(gradient(lambda x: np.sum(np.log(x, where=m)), A([1.0, 0.0, 2.0])), [1.0, 0.0, 0.5])
 
 
 def nothing_but_y(f: Callable[[Any], Any]) -> Callable[[Any], Any]:

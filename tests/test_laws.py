@@ -48,9 +48,12 @@ def test_the_value_is_numpys_bit_for_bit(case: Case):
         for got, wanted in zip(tree.leaves(value), tree.leaves(plain), strict=True):
             if takes_floats(case):
                 np.testing.assert_allclose(got, wanted, rtol=4e-16)  # math and NumPy may differ in the last digit
+                continue
+            assert type(got) is type(wanted)
+            assert got.dtype == wanted.dtype
+            if not case.is_exact:
+                np.testing.assert_allclose(got, wanted, rtol=1e-15)
             else:
-                assert type(got) is type(wanted)
-                assert got.dtype == wanted.dtype
                 np.testing.assert_array_equal(got, wanted)
 
 
@@ -100,7 +103,7 @@ def test_each_argument_alone_gives_its_part(case: Case):
     assert_close(tree.map(lambda *each: sum(each), *parts), jvp(case, args, tangents)[1], 1e-13)
 
 
-@each([case for case in DIFFERENTIABLE if sum(np.size(arg) for arg in case.args) <= 24])
+@each([case for case in DIFFERENTIABLE if sum(np.size(arg) for arg in case.args) <= 24 and not case.is_complex and case.is_real])
 def test_jacobians_of_both_modes_are_one(case: Case):
     argnums = tuple(range(len(case.args)))
     by_rows, by_columns = jacrev(case, argnums)(*case.fresh()), jacfwd(case, argnums)(*case.fresh())
@@ -202,7 +205,9 @@ def test_shape_and_dtype_are_kept(case: Case, dtype: Any):
         assert type(one) is type(other)
         assert one.dtype == other.dtype
         assert one.shape == other.shape
-    exact = vjp(case, *case.fresh())[1](tree.map(lambda leaf: np.asarray(leaf, np.float64)[()], cotangents))
+    exact = vjp(case, *case.fresh())[1](
+        tree.map(lambda leaf: np.asarray(leaf, np.complex128 if np.iscomplexobj(leaf) else np.float64)[()], cotangents)
+    )
     assert_close(back, exact, max(60 * float(np.finfo(dtype).eps), 1e-12))
 
 

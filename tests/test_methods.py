@@ -38,6 +38,8 @@ WAYS: dict[str, tuple[Any, Any]] = {
     "flatten order": (lambda x: x.flatten("F"), lambda x: np.ravel(x, "F")),
     "swapaxes": (lambda x: x.swapaxes(0, 1), np.transpose),
     "copy": (lambda x: x.copy(), lambda x: x * 1.0),
+    "real": (lambda x: (x * 2j - x).real, lambda x: -x),
+    "imag": (lambda x: (x * 2j - x).imag, lambda x: 2.0 * x),
     "conj": (lambda x: x.conj(), lambda x: x * 1.0),
     "astype": (lambda x: x.astype(np.float64), lambda x: x * 1.0),
     "astype by name": (lambda x: x.astype("f8", copy=False), lambda x: x * 1.0),

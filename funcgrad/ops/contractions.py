@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose
-from funcgrad.primitive import operation_of, register
+from funcgrad.primitive import register
 from funcgrad.rules import bilinear, multilinear
 from funcgrad.rules.values import refuse_out, shape_of, unbroadcast
 from funcgrad.tracer import Tracer
@@ -67,13 +67,8 @@ def _dot_y(ct: Any, x: Any, y: Any) -> Any:
     return back if y.ndim < 3 else np.moveaxis(back, 0, -2)
 
 
-def _outer_of(ufunc: Any) -> Any:
-    """ufunc.outer: every element of x with every element of y, the axes of x first."""
-    operation = operation_of(ufunc)
-    return lambda x, y: operation(reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y)
-
-
-_outer = _outer_of(np.multiply)
+def _outer(x: Any, y: Any) -> Any:
+    return multiply(reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y)
 
 
 _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
@@ -183,8 +178,6 @@ _OPERATIONS: dict[Any, Any] = {
     np.outer: outer,
     np.tensordot: tensordot,
     np.einsum: einsum,
-    **{(ufunc, "outer"): _outer_of(ufunc) for ufunc in (np.add, np.subtract, np.multiply, np.divide, np.power, np.maximum, np.minimum)},
-    **{(ufunc, "outer"): _outer_of(ufunc) for ufunc in (np.arctan2, np.hypot, np.logaddexp)},
 }
 for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.primitive import register
-from funcgrad.rules import binary, elementwise, nondifferentiable, unary
-from funcgrad.rules.values import keep_zero_factors, raw, refuse_out
+from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
+from funcgrad.rules.values import is_complex, keep_zero_factors, raw, refuse_out
 from funcgrad.tracer import Tracer
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -53,9 +53,7 @@ negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
 square = unary(np.square, lambda t, x: (2.0 * x) * t, lambda x: x * x)
-absolute = unary(np.absolute, lambda t, x: t * sign(x), abs)
-fabs = unary(np.fabs, lambda t, x: t * sign(x), abs)
-conjugate = unary(np.conjugate, lambda t: t, lambda x: x)
+fabs = unary(np.fabs, lambda t, x: sign(x) * t, abs)
 
 
 def _power_x(t: Any, x: Any, y: Any) -> Any:
@@ -68,7 +66,8 @@ def _power_x(t: Any, x: Any, y: Any) -> Any:
 
 def _power_y(t: Any, x: Any, ans: Any) -> Any:
     """x**y * log(x), and 0 at x = 0: the limit for y > 0."""
-    return t * (ans * log(where(raw(x) == 0, 1.0, x)))
+    base = where(raw(x) == 0, 1.0, x)
+    return t * (ans * log(base + 0j if is_complex(ans) and not is_complex(x) else base))
 
 
 def _python_power(x: float, y: float) -> float:
@@ -145,7 +144,7 @@ arctan = unary(np.arctan, lambda t, x: divide(t, x * x + 1.0), math.atan)
 sinh = unary(np.sinh, lambda t, x: t * cosh(x), math.sinh)
 cosh: Any = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
 tanh = unary(np.tanh, lambda t, ans: (ans * -ans + 1.0) * t, math.tanh)  # 1 - ans**2 with one temporary at a time
-arcsinh = unary(np.arcsinh, lambda t, x: divide(t, hypot(x, 1.0)), math.asinh)
+arcsinh = unary(np.arcsinh, lambda t, x: divide(t, sqrt(x * x + 1.0) if is_complex(x) else hypot(x, 1.0)), math.asinh)
 arccosh = unary(np.arccosh, lambda t, x: divide(divide(t, sqrt(x - 1.0)), sqrt(x + 1.0)), math.acosh)
 arctanh = unary(np.arctanh, lambda t, x: divide(t, (1.0 - x) * (1.0 + x)), math.atanh)
 arctan2 = binary(np.arctan2, lambda t, x, y: t * _turn(y, x), lambda t, x, y: -t * _turn(x, y), scalar=math.atan2)
@@ -157,8 +156,9 @@ degrees = unary(np.degrees, lambda t: t * (180.0 / math.pi))
 
 
 def _turn(x: Any, y: Any) -> Any:
-    """x / (x**2 + y**2), without overflow."""
+    """x / (x**2 + y**2), without overflow; 0 at the origin, where there is no direction."""
     length = hypot(x, y)
+    length = where(raw(length) == 0, 1.0, length)
     return divide(divide(x, length), length)
 
 
@@ -220,12 +220,65 @@ def _mantissa(x: Any) -> Any:
     return np.frexp(x)[0]
 
 
+def _direction(x: Any) -> Any:
+    """The derivative of the absolute value: the sign, or conj(x) / |x|; 0 at 0."""
+    return divide(conjugate(x), _length(x)) if is_complex(x) else sign(x)
+
+
+def _length(x: Any) -> Any:
+    """|x|, and 1 where that is 0."""
+    length = absolute(x)
+    return where(raw(length) == 0, 1.0, length)
+
+
+absolute: Any = unary(np.absolute, lambda t, x: _direction(x) * t, abs, is_real=True)
+conjugate: Any = unary(np.conjugate, lambda t: conjugate(t) if is_complex(t) else t, lambda x: x)
+_real = unary(np.real, lambda t: t, lambda x: x, name="real", is_real=True)
+_imag = unary(np.imag, lambda t: (np.complex128(-1j) if isinstance(t, float) else -1j) * t, name="imag", is_real=True)
+
+
+def real(val: Any) -> Any:
+    """np.real."""
+    return _real(val) if is_complex(val) else val
+
+
+def imag(val: Any) -> Any:
+    """np.imag; of a real number a constant."""
+    return _imag(val) if is_complex(val) else np.imag(raw(val))
+
+
+def angle(z: Any, deg: bool = False) -> Any:
+    """np.angle, as NumPy computes it; its derivative at 0 counts as 0."""
+    turn = arctan2(imag(z), real(z))
+    return turn * (180 / math.pi) if deg else turn
+
+
+register(np.real, real)
+register(np.imag, imag)
+register(np.angle, angle)
+
 fraction = unary(_fraction, lambda t: t, name="modf")
 mantissa = unary(_mantissa, lambda t, x: ldexp(t, -np.frexp(raw(x))[1]), name="frexp")
 register(np.modf, lambda x: (fraction(x), trunc(x)))
 register(np.frexp, lambda x: (mantissa(x), np.frexp(raw(x))[1]))
 
-sign: Any = nondifferentiable(np.sign)
+# The sign of a complex number is its direction on the unit circle (NumPy 2); only what turns it has an effect.
+_sign_of_complex = general(
+    np.sign,
+    jvps=[lambda t, ans, x: divide(1j * ans * imag(conjugate(ans) * t), _length(x))],
+    vjps=[lambda ct, ans, x: divide(1j * conjugate(ans) * imag(ct * ans), _length(x))],
+    name="sign_of_complex",
+)
+
+
+def sign(x: Any, /) -> Any:
+    """np.sign."""
+    return _sign_of_complex(x) if _TURNS and is_complex(x) else _sign_of_real(x)
+
+
+_TURNS = np.sign(3 + 4j) != 1  # in NumPy 1 the sign of a complex number was that of its real part
+_sign_of_real = nondifferentiable(np.sign)
+register(np.sign, sign)
 trunc: Any = nondifferentiable(np.trunc)
 floor, ceil, rint, spacing = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.spacing))
 equal, not_equal, less, less_equal, greater, greater_equal = map(

@@ -11,7 +11,7 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.ops import contractions, elementwise, indexing, reductions, structural
 from funcgrad.rules import linear
-from funcgrad.rules.values import raw, refuse_complex
+from funcgrad.rules.values import raw
 from funcgrad.tracer import Tracer
 
 _OPERATORS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
@@ -66,9 +66,12 @@ _astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
 def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
     wanted = np.dtype(dtype)
-    if wanted.kind == "c":
-        refuse_complex("astype(complex)")
-    return _astype(x, wanted) if wanted.kind == "f" else np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+    if wanted.kind not in "fc":
+        return np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+    if wanted.kind == "f" and x.dtype.kind == "c":
+        np.zeros((), x.dtype).astype(wanted)  # NumPy's warning that the imaginary part is lost
+        x = elementwise.real(x)
+    return _astype(x, wanted)
 
 
 def _iterate(x: Tracer) -> Iterator[Any]:
@@ -123,6 +126,8 @@ _METHODS: dict[str, Any] = {
     "argsort": reductions.argsort,
     "astype": astype,
     "clip": elementwise.clip,
+    "real": property(elementwise.real),
+    "imag": property(elementwise.imag),
     "conj": elementwise.conjugate,
     "conjugate": elementwise.conjugate,
     "copy": lambda x, order="C": elementwise.positive(x),

@@ -12,7 +12,7 @@ from funcgrad.ops.elementwise import divide, exp, where
 from funcgrad.ops.structural import normalized_axes
 from funcgrad.primitive import register
 from funcgrad.rules import general, linear, nondifferentiable, unary
-from funcgrad.rules.values import keep_zeros, raw, refuse_out, shape_of
+from funcgrad.rules.values import is_complex, keep_zeros, raw, refuse_out, shape_of
 from funcgrad.tracer import Tracer
 
 Axis = int | tuple[int, ...] | None
@@ -22,18 +22,33 @@ _max_reduce: Any = np.maximum.reduce
 _MISSING = np._NoValue  # what NumPy's own signatures have for "not given"
 
 
-def _checked(
-    name: str, a: Any, axis: Any, out: Any, keepdims: Any, dtype: Any = None, initial: Any = _MISSING, where: Any = True
-) -> tuple[Axis, bool]:
-    """The arguments that every reduction takes; those that have no rule are refused by name."""
+def _checked(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> tuple[Axis, bool]:
+    """The arguments that every reduction takes."""
     refuse_out(name, out)
-    if dtype is not None or initial is not _MISSING or where is not True:
-        option = "dtype" if dtype is not None else "initial" if initial is not _MISSING else "where"
-        raise NoRuleError(f"np.{name}({option}=...) has no derivative rule yet: apply np.where or astype to the array instead")
     axis = tuple(axis) if type(axis) is list else axis
     if axis in (0, -1, (0,), (-1,)) and shape_of(a) == ():
         axis = None  # NumPy lets a number have the axis 0
     return axis, keepdims is True or (keepdims is not _MISSING and bool(keepdims))
+
+
+def _settled(name: str, a: Any, dtype: Any, initial: Any = _MISSING, where: Any = True) -> tuple[Any, Any, Any, Any]:
+    """The options of a reduction as static arguments, and the array that they are for.
+
+    Raises:
+        NoRuleError: a traced `initial`.
+    """
+    if type(initial) is Tracer:
+        raise NoRuleError(f"np.{name}(initial=tracer) has no derivative rule: combine the result with it by np.add, np.maximum, ...")
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+        if dtype.kind == "f" and is_complex(a):
+            a = a.astype(dtype)  # which warns, as NumPy does
+    return a, dtype, initial, raw(where)
+
+
+def _is_constant(dtype: Any) -> bool:
+    """Whether a result of this dtype has nothing to differentiate."""
+    return dtype is not None and np.dtype(dtype).kind not in "fc"
 
 
 def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = False) -> Any:
@@ -54,14 +69,14 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
 
 
 def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
-    """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims)`."""
+    """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims, *options)`."""
 
     def rules(multiply: Any) -> Any:
-        def jvp(t: Any, ans: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
-            return np.sum(multiply(t, weights(x, ans, axis, keepdims)), axis, keepdims=keepdims)
+        def jvp(t: Any, ans: Any, x: Any, axis: Axis, keepdims: bool, *options: Any) -> Any:
+            return np.sum(multiply(t, weights(x, ans, axis, keepdims, *options)), axis, keepdims=keepdims)
 
-        def vjp(ct: Any, ans: Any, x: Any, axis: Axis, keepdims: bool) -> Any:
-            return multiply(expand(ct, shape_of(x), axis, keepdims), weights(x, ans, axis, keepdims))
+        def vjp(ct: Any, ans: Any, x: Any, axis: Axis, keepdims: bool, *options: Any) -> Any:
+            return multiply(expand(ct, shape_of(x), axis, keepdims), weights(x, ans, axis, keepdims, *options))
 
         return [jvp], [vjp]
 
@@ -69,9 +84,11 @@ def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
     return general(function, jvps, vjps, keeps, name, strong=rules(lambda t, weight: keep_zeros(t, t * weight)))
 
 
-def _over(total: Any, number: float) -> Any:
+def _over(total: Any, number: Any) -> Any:
     """A total over a number, in the total's dtype: by NumPy's way for float16, which the number may be too large for."""
     dtype = getattr(total, "dtype", None)
+    if isinstance(number, np.ndarray):
+        return (total / number).astype(dtype)
     if dtype is None or type(raw(total)) is float:
         return divide(total, float(number))
     if dtype == np.float16:
@@ -81,54 +98,145 @@ def _over(total: Any, number: float) -> Any:
 
 # ------------------------------------------------------------------------------------------------ sums
 
+
+def _spread(ct: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, where: Any) -> Any:
+    """A cotangent of a sum given to each of the elements that are in it."""
+    ct = expand(ct, shape, axis, keepdims)
+    return ct if where is True else np.where(where, ct, 0.0)
+
+
 _sum = linear(
     lambda x, axis, keepdims: _add_reduce(x, axis, None, None, keepdims),
     lambda ct, shape, axis, keepdims: expand(ct, shape, axis, keepdims),
     name="sum",
 )
+_sum_with = linear(
+    lambda x, axis, keepdims, dtype, where: _add_reduce(x, axis, dtype, None, keepdims, where=where),
+    lambda ct, shape, axis, keepdims, dtype, where: _spread(ct, shape, axis, keepdims, where),
+    name="sum_with",
+)
+"""The sum of some elements, or in another dtype."""
+_sum_from = general(
+    lambda x, axis, keepdims, dtype, where, initial: _add_reduce(x, axis, dtype, None, keepdims, initial, where),
+    jvps=[lambda t, ans, x, axis, keepdims, dtype, where, initial: np.sum(t, axis, dtype, keepdims=keepdims, where=where)],
+    vjps=[lambda ct, ans, x, axis, keepdims, dtype, where, initial: _spread(ct, shape_of(x), axis, keepdims, where)],
+    keeps="",
+    name="sum_from",
+)
+"""The sum that starts from a number."""
 _mean = linear(
     lambda x, axis, keepdims: np.mean(x, axis, keepdims=keepdims),
     lambda ct, shape, axis, keepdims: expand(_over(ct, count(shape, axis)), shape, axis, keepdims),
     name="mean",
 )
-_cumsum = linear(np.cumsum, lambda ct, shape, axis: np.reshape(np.flip(np.cumsum(np.flip(ct, axis), axis), axis), shape))
+_mean_with = linear(
+    lambda x, axis, keepdims, dtype, where: np.mean(x, axis, dtype, keepdims=keepdims, where=where),
+    lambda ct, shape, axis, keepdims, dtype, where: _spread(
+        divide(ct, _number(shape, axis, where, keepdims)), shape, axis, keepdims, where
+    ),
+    name="mean_with",
+)
+_cumsum = linear(
+    np.cumsum, lambda ct, shape, axis, dtype: np.reshape(np.flip(np.cumsum(np.flip(ct, axis), axis), axis), shape), name="cumsum"
+)
+
+
+def _number(shape: tuple[int, ...], axis: Axis, where: Any, keepdims: bool) -> Any:
+    """How many elements go into each result, as an array where some are left out."""
+    return count(shape, axis) if where is True else _add_reduce(np.broadcast_to(where, shape), axis, np.intp, None, keepdims)
 
 
 def sum(  # noqa: A001
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
 ) -> Any:
     """np.sum."""
-    if axis is not None or out is not None or dtype is not None or initial is not _MISSING or where is not True or keepdims is not False:
-        axis, keepdims = _checked("sum", a, axis, out, keepdims, dtype, initial, where)
-    return _sum(a, axis, keepdims)
+    if axis is None and out is None and dtype is None and initial is _MISSING and where is True and keepdims is False:
+        return _sum(a, axis, keepdims)
+    axis, keepdims = _checked("sum", a, axis, out, keepdims)
+    if dtype is None and initial is _MISSING and where is True:
+        return _sum(a, axis, keepdims)
+    if _is_constant(dtype):
+        return _add_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
+    a, dtype, initial, where = _settled("sum", a, dtype, initial, where)
+    if initial is _MISSING:
+        return _sum_with(a, axis, keepdims, dtype, where)
+    return _sum_from(a, axis, keepdims, dtype, where, initial)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.mean."""
-    return _mean(a, *_checked("mean", a, axis, out, keepdims, dtype, where=where))
+    axis, keepdims = _checked("mean", a, axis, out, keepdims)
+    if dtype is None and (where is True or where is _MISSING):
+        return _mean(a, axis, keepdims)
+    if _is_constant(dtype):
+        return np.mean(raw(a), axis, dtype, keepdims=keepdims, where=where)
+    a, dtype, _, where = _settled("mean", a, dtype, where=True if where is _MISSING else where)
+    return _mean_with(a, axis, keepdims, dtype, where)
 
 
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """np.cumsum."""
-    _checked("cumsum", a, axis, out, False, dtype)
-    return _cumsum(np.ravel(a), 0) if axis is None else _cumsum(a, axis)
+    refuse_out("cumsum", out)
+    if _is_constant(dtype):
+        return np.cumsum(raw(a), axis, dtype)
+    a, dtype, _, _ = _settled("cumsum", a, dtype)
+    return _cumsum(np.ravel(a), 0, dtype) if axis is None else _cumsum(a, axis, dtype)
 
 
-def var(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True) -> Any:
+def var(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _MISSING,
+    correction: Any = _MISSING,
+) -> Any:
     """np.var, by NumPy's own steps."""
-    axis, keepdims = _checked("var", a, axis, out, keepdims, dtype, where=where)
-    number = count(shape_of(a), axis)
-    deviation = a - _over(_sum(a, axis, True), number)
-    return _over(_sum(deviation * deviation, axis, keepdims), number - ddof if number > ddof else 0)
+    axis, keepdims = _checked("var", a, axis, out, keepdims)
+    if _is_constant(dtype):
+        raise TypeError(f"np.var(dtype=...) of floating-point numbers needs a floating-point dtype, got {dtype}")
+    a, dtype, _, where = _settled("var", a, dtype, where=True if where is _MISSING else where)
+    ddof = ddof if correction is _MISSING else correction
+    number = _number(shape_of(a), axis, where, True)
+    if mean is _MISSING:
+        mean = _over(sum(a, axis, dtype, None, True, where=where), number)
+    deviation = a - mean
+    squares = _squares(deviation)
+    total = sum(squares, axis, dtype, None, keepdims, where=where)
+    left = np.maximum(number - ddof, 0)
+    return _over(total, left if where is True else np.reshape(left, shape_of(total)))
+
+
+def _squares(x: Any) -> Any:
+    """|x|**2 for each element."""
+    if not is_complex(x):
+        return x * x
+    real, imag = x.real, x.imag
+    return real * real + imag * imag
 
 
 _root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")
 """The square root at the end of a length or a spread, whose derivative at 0 counts as 0."""
 
 
-def std(a: Any, axis: Any = None, dtype: Any = None, out: None = None, ddof: float = 0, keepdims: Any = False, *, where: Any = True) -> Any:
+def std(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: None = None,
+    ddof: float = 0,
+    keepdims: Any = False,
+    *,
+    where: Any = True,
+    mean: Any = _MISSING,
+    correction: Any = _MISSING,
+) -> Any:
     """np.std; its derivative is 0 where the spread is."""
-    return _root(var(a, axis, dtype, out, ddof, keepdims, where=where))
+    return _root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 # ------------------------------------------------------------------------------------------------ products
@@ -158,9 +266,18 @@ def _prod_partials(x: Any, axis: Axis) -> Any:
     return np.moveaxis(np.reshape(partials, shape_of(last)), ends, axes)
 
 
+def _prod_weights(x: Any, ans: Any, axis: Axis, keepdims: bool, dtype: Any = None, initial: Any = _MISSING, where: Any = True) -> Any:
+    if where is not True:
+        x = np.where(where, x, 1.0)
+    partials = _prod_partials(x, axis)
+    if initial is not _MISSING:
+        partials = partials * initial
+    return partials if where is True else np.where(where, partials, 0.0)
+
+
 _prod = _weighted(
-    lambda x, axis, keepdims: _multiply_reduce(x, axis, None, None, keepdims),
-    lambda x, ans, axis, keepdims: _prod_partials(x, axis),
+    lambda x, axis, keepdims, dtype=None, initial=_MISSING, where=True: _multiply_reduce(x, axis, dtype, None, keepdims, initial, where),
+    _prod_weights,
     keeps="x",
     name="prod",
 )
@@ -170,35 +287,57 @@ def prod(
     a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
 ) -> Any:
     """np.prod; exact where elements are zero."""
-    return _prod(a, *_checked("prod", a, axis, out, keepdims, dtype, initial, where))
+    axis, keepdims = _checked("prod", a, axis, out, keepdims)
+    if _is_constant(dtype):
+        return _multiply_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
+    return (
+        _prod(a, axis, keepdims)
+        if dtype is None and initial is _MISSING and where is True
+        else _prod_of(a, axis, keepdims, dtype, initial, where)
+    )
+
+
+def _prod_of(a: Any, axis: Axis, keepdims: bool, *options: Any) -> Any:
+    a, dtype, initial, where = _settled("prod", a, *options)
+    return _prod(a, axis, keepdims, dtype, initial, where)
 
 
 # ------------------------------------------------------------------------------------------------ extremes
 
 
-def _shares(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
-    """1 for the extreme element of each group, 1/n where n are tied."""
-    x, ans = np.asarray(raw(x)), raw(ans)
-    extreme = expand(ans, x.shape, axis, keepdims)
-    hits = ((x == extreme) | ((x != x) & (extreme != extreme))).astype(x.dtype)
-    return hits / _add_reduce(hits, axis, None, None, True)
+def _shares(x: Any, ans: Any, axis: Axis, keepdims: bool, initial: Any = _MISSING, where: Any = True) -> Any:
+    """1 for the extreme element of each group, 1/n where n are tied; `initial` is one of them."""
+    x, ans = np.asarray(raw(x)), np.asarray(raw(ans))
+    extreme = expand(ans[()], x.shape, axis, keepdims)
+    hits = (((x == extreme) | ((x != x) & (extreme != extreme))) & where).astype(x.real.dtype)
+    number = _add_reduce(hits, axis, None, None, True)
+    if initial is not _MISSING:
+        number = np.maximum(number + np.reshape(ans == initial, np.shape(number)), 1)  # 1: nobody but `initial`
+    elif where is not True:
+        number = np.maximum(number, 1)
+    return hits / number
 
 
 def _extreme(function: Any, name: str) -> Any:
-    return _weighted(lambda x, axis, keepdims: function(np.asarray(x), axis, None, None, keepdims), _shares, "x ans", name)
+    extreme = _weighted(
+        lambda x, axis, keepdims, initial=_MISSING, where=True: function(np.asarray(x), axis, None, None, keepdims, initial, where),
+        _shares,
+        "x ans",
+        name,
+    )
+
+    def operation(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:
+        axis, keepdims = _checked(name, a, axis, out, keepdims)
+        if initial is _MISSING and where is True:
+            return extreme(a, axis, keepdims)
+        _, _, initial, where = _settled(name, a, None, initial, where)
+        return extreme(a, axis, keepdims, initial, where)
+
+    operation.__doc__ = f"np.{name}; tied elements share the derivative equally."
+    return operation
 
 
-_max, _min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")
-
-
-def max(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:  # noqa: A001
-    """np.max; tied elements share the derivative equally."""
-    return _max(a, *_checked("max", a, axis, out, keepdims, initial=initial, where=where))
-
-
-def min(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:  # noqa: A001
-    """np.min; tied elements share the derivative equally."""
-    return _min(a, *_checked("min", a, axis, out, keepdims, initial=initial, where=where))
+max, min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")  # noqa: A001
 
 
 def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:

@@ -9,3 +9,4 @@ from funcgrad.ops import indexing as indexing
 from funcgrad.ops import operators as operators
 from funcgrad.ops import reductions as reductions
 from funcgrad.ops import structural as structural
+from funcgrad.ops import ufuncs as ufuncs  # last: for all ufuncs that there are

@@ -20,7 +20,7 @@ from funcgrad.errors import InputTypeError
 from funcgrad.primitive import declare, register
 from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, UNARY, builder
-from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums
+from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums, real_part
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
@@ -52,7 +52,12 @@ def strongly(partial: Partial) -> Partial:
 
 
 def unary(
-    ufunc: Any, partial: Callable[..., Any], scalar: Callable[[float], float] | None = None, name: str | None = None
+    ufunc: Any,
+    partial: Callable[..., Any],
+    scalar: Callable[[float], float] | None = None,
+    name: str | None = None,
+    is_real: bool = False,
+    strengthen: Callable[[Any], Any] = strongly,
 ) -> Callable[[Any], Any]:
     """Define an elementwise primitive of one argument.
 
@@ -61,6 +66,9 @@ def unary(
         partial: `(t, x)`, `(t, ans)` or `(t)` -> t times the derivative.
         scalar: the function of `math` that gives the same on a Python float, ten times faster; where it raises, NumPy answers.
         name: the primitive's, where `ufunc` is a function of our own and not one of NumPy's to take the place of.
+        is_real: the result is real where the operand is complex: its tangent is the real part of t times w, its cotangent the real part
+            of ct times w, where w is the derivative in the real part minus i times that in the imaginary part.
+        strengthen: makes of the partial the one that keeps exact zeros zero.
 
     Returns:
         The operation on tracers, arrays and Python floats.
@@ -80,8 +88,8 @@ def unary(
     name = name or str(ufunc.__name__)
     keeps = parameters(partial)
     on_float: Callable[[float], float] = scalar or (lambda x: float(ufunc(x)))
-    rule = _unary_rule(name, partial, keeps)
-    rule.strong = _unary_rule(name, strongly(partial), keeps) if keeps else None
+    rule = _unary_rule(name, partial, keeps, is_real)
+    rule.strong = _unary_rule(name, strengthen(partial), keeps, is_real) if keeps else None
     residual = "ans" if keeps == ("ans",) else "value" if keeps else "None"
     operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(ufunc, on_float, rule)
     operation.__name__ = operation.__qualname__ = name
@@ -89,7 +97,7 @@ def unary(
     return operation if is_ours else register(ufunc, operation)
 
 
-def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
+def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...], is_real: bool) -> Rule:
     if keeps:
 
         def push(record: Record, tangents: Any) -> Any:
@@ -116,7 +124,14 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...]) -> Rule:
         rule, i, residual = record
         return (rule, i, Tracer(residual, scope, index if keeps == ("ans",) else i)) if keeps else record
 
-    return Rule(name, push, pull, lift)
+    if not is_real:
+        return Rule(name, push, pull, lift)
+    return Rule(
+        name,
+        lambda record, tangents: real_part(push(record, tangents)),
+        lambda cotangent, record, cotangents: pull(real_part(cotangent), record, cotangents),
+        lift,
+    )
 
 
 # ------------------------------------------------------------------------------------------------ two arguments

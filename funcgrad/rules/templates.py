@@ -75,7 +75,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                     records.append((both_stretched, u._index, v._index, ({both}, *shapes)))
             else:
                 is_number = type(v) in NUMBERS
-                y = v if is_number else plain_constant(v)
+                y = v if is_number else plain_constant(v, x)
                 try:
                     ans = {call}
                 except ArithmeticError:
@@ -90,7 +90,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
         elif type(v) is Tracer:
             y, scope = v._primal, v._scope
             is_number = type(u) in NUMBERS
-            x = u if is_number else plain_constant(u)
+            x = u if is_number else plain_constant(u, y)
             try:
                 ans = {call}
             except ArithmeticError:

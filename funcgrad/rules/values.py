@@ -6,11 +6,11 @@ Owns the conversions between operands, residuals and cotangents. Knows no kind a
 from __future__ import annotations
 
 import functools
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, InputTypeError, NoRuleError
+from funcgrad.errors import ConcretizationError, InputTypeError
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer
 
@@ -23,12 +23,11 @@ def raw(value: Any) -> Any:
     return value._primal if type(value) is Tracer else value
 
 
-def plain_constant(value: Any) -> Any:
-    """A constant operand as NumPy will take it.
+def plain_constant(value: Any, other: Any = None) -> Any:
+    """A constant operand as NumPy will take it. `other` is the operand that it meets: with a float a complex number must be NumPy's.
 
     Raises:
         InputTypeError: it is no number and no array of numbers.
-        NoRuleError: it is complex.
     """
     if type(value) is np.ndarray and value.dtype.kind == "f":
         return value
@@ -36,24 +35,25 @@ def plain_constant(value: Any) -> Any:
         value = np.asarray(value)
     elif isinstance(value, (bool, int, float)):
         return value
-    if isinstance(value, complex) or getattr(value, "dtype", _FLOAT).kind == "c":
-        refuse_complex("a tracer meets a complex constant")
-    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biuf":
+    elif type(value) is complex:
+        return np.complex128(value) if isinstance(other, float) else value
+    if not isinstance(value, (np.ndarray, np.generic)) or value.dtype.kind not in "biufc":
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
     return plain_array(value) if isinstance(value, np.ndarray) else value
 
 
+def is_complex(value: Any) -> bool:
+    """Whether a tracer, an array or a number is complex."""
+    return getattr(value, "dtype", _FLOAT).kind == "c" or type(value) is complex
+
+
+def real_part(value: Any) -> Any:
+    """The real part of a tracer, an array or a number; of a real one itself."""
+    return value.real if is_complex(value) else value
+
+
 _FLOAT = np.dtype(float)
-
-
-def refuse_complex(what: str) -> NoReturn:
-    """Complex numbers have no rules yet.
-
-    Raises:
-        NoRuleError: always.
-    """
-    raise NoRuleError(f"{what}: complex numbers cannot be differentiated yet; give real and imaginary parts as two arguments")
 
 
 def plain_array(array: np.ndarray) -> np.ndarray:

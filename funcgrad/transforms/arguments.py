@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.ops.operators import in_kind
-from funcgrad.rules.values import raw, refuse_complex, shape_of
+from funcgrad.rules.values import is_complex, raw, real_part, shape_of
 from funcgrad.silence import quietly
 from funcgrad.tape import check_open, thread
 from funcgrad.tracer import Tracer
@@ -53,14 +53,20 @@ def checked_function(f: Any, transform: str) -> None:
         raise InputTypeError(f"{transform} takes a function, got {type(f).__name__}: write {transform}(f), not {transform}(f(x))")
 
 
-def checked_real(transform: str, holomorphic: bool) -> None:
-    """The flag for complex functions.
+def checked_holomorphic(name: str, what: str, values: Sequence[Any]) -> None:
+    """With holomorphic=True arguments and outputs must be complex.
 
     Raises:
-        NoRuleError: it is set.
+        InputTypeError: one is real.
     """
-    if holomorphic:
-        refuse_complex(f"{transform}(holomorphic=True)")
+    for value in values:
+        if not is_complex(raw(value)):
+            raise InputTypeError(f"{name}: holomorphic=True takes a complex {what}, got {kind_of(raw(value))}: use astype(complex)")
+
+
+def kind_of(value: Any) -> str:
+    """A number or an array as messages name it."""
+    return f"dtype {value.dtype}" if isinstance(value, (np.ndarray, np.generic)) else f"a {type(value).__name__}"
 
 
 def checked_argnums(argnums: Argnums) -> tuple[tuple[int, ...], bool]:
@@ -98,29 +104,28 @@ def positions(name: str, argnums: tuple[int, ...], count: int) -> list[int]:
 
 
 def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
-    """A leaf that can be differentiated: a Python int becomes a float; anything but real numbers and arrays of them is refused.
+    """A leaf that can be differentiated: a Python int becomes a float, a Python complex NumPy's.
 
     Raises:
         InputTypeError: it is no floating-point number or array; says at which argument and tree path.
-        NoRuleError: it is complex.
     """
     kind = type(value)
     if kind is float or kind is Tracer or (kind is np.ndarray and value.dtype is FLOAT64):
         return value
     if kind is int:
         return float(value)
-    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind == "f":
+    if kind is complex:
+        return np.complex128(value)
+    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "fc":
         return value
-    if isinstance(value, np.ndarray) and value.dtype.kind == "f" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
+    if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
     place = f"argument {argument}" + (f" at {path}" if path else "")
     if isinstance(value, (np.ndarray, np.generic)):
-        got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind != "f" else f"a {kind.__name__}"
+        got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind not in "fc" else f"a {kind.__name__}"
     else:
         got = f"{value!r:.60} ({kind.__name__})"
-    if isinstance(value, complex) or getattr(value, "dtype", FLOAT64).kind == "c":
-        refuse_complex(f"{name}: {place} is {got}")
     if isinstance(value, np.ma.MaskedArray):
         remedy = "use array.filled(...)"
     elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biu":
@@ -129,7 +134,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         remedy = f"make its class a tree with funcgrad.tree.register_dataclass({kind.__name__}), or leave it out of argnums"
     else:
         remedy = "leave it out of argnums (funcgrad.tree.register_node makes a tree of a class that holds numbers)"
-    raise InputTypeError(f"{name}: {place} is {got}, but only real floating-point numbers and arrays can be differentiated: {remedy}")
+    raise InputTypeError(f"{name}: {place} is {got}, but only floating-point numbers and arrays can be differentiated: {remedy}")
 
 
 def zeros(value: Any) -> Any:
@@ -172,14 +177,21 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
             result.append(zeros(primal))
         elif type(value) is Tracer:
             dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else FLOAT64
+            if dtype.kind == "f":
+                value = real_part(value)
             if type(value._primal) is not type(primal) or value.dtype != dtype:
                 value = in_kind(value, type(primal), dtype)
             result.append(value)
         elif type(primal) is not np.ndarray:
+            value = value if is_complex(primal) else real_part(value)
             result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
         else:
             if type(value) is not np.ndarray:
                 value = np.asarray(value)
+            if value.dtype.kind == "c" and primal.dtype.kind == "f":
+                value = (
+                    value.real
+                )  # cotangents of real values may be complex on their way: they are cut here, and before `real` and its like
             if value.dtype is not primal.dtype and value.dtype != primal.dtype:
                 value = quietly(value.astype, primal.dtype)
             elif value.base is not None or id(value) in seen:
@@ -208,7 +220,9 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
     for (path, one), primal in zip(pairs, primals, strict=True):
         primal = raw(primal)
         place = f"the {what}" + (f" at {path}" if path else "")
-        if isinstance(one, (bool, np.ma.MaskedArray, np.matrix)) or not isinstance(one, (Tracer, np.ndarray, np.generic, float, int)):
+        if isinstance(one, (bool, np.ma.MaskedArray, np.matrix)) or not isinstance(
+            one, (Tracer, np.ndarray, np.generic, float, int, complex)
+        ):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
         if type(one) is Tracer:
             check_open(one._scope, thread.scope, name)
@@ -219,7 +233,9 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
             raise InputValueError(f"{name}: {place} must have shape {shape_of(primal)}, got {shape_of(one)}")
         if isinstance(one, (float, int)) and not isinstance(one, np.generic):
             one = float(one) if type(primal) is float else wanted.type(one)
-        elif one.dtype != wanted:
-            raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {one.dtype}: convert it with astype")
+        elif type(one) is complex and wanted.kind == "c":
+            one = np.asarray(one, wanted)[()]
+        elif (is_complex(one) and wanted.kind == "f") or one.dtype != wanted:
+            raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {kind_of(one)}: convert it with astype")
         result.append(one)
     return result

@@ -10,14 +10,14 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.replay import end_keeping, open_keeping
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
     checked_argnums,
     checked_function,
-    checked_real,
+    checked_holomorphic,
     looks_like,
     named,
     ones,
@@ -52,7 +52,6 @@ def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
 
 def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str) -> Callable[..., Any]:
     checked_function(f, transform)
-    checked_real(transform, holomorphic)
     numbers, is_single = checked_argnums(argnums)
     by_rows = transform == "jacrev"
     name = f"{transform} of {named(f)}"
@@ -62,6 +61,14 @@ def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphi
         places = positions(name, numbers, len(args))
         kept = Kept(name, f, args, kwargs, places, has_aux)
         seeded = kept.outputs if by_rows else kept.leaves
+        if holomorphic:
+            checked_holomorphic(name, "argument", kept.leaves)
+            checked_holomorphic(name, "output", kept.outputs)
+        elif any(is_complex(raw(one)) for one in seeded):
+            raise InputTypeError(
+                f"{name}: {'an output' if by_rows else 'an argument'} is complex, and there is no one Jacobian: use "
+                f"{'jacfwd' if by_rows else 'jacrev'}, or holomorphic=True where f is holomorphic"
+            )
         parts: dict[tuple[int, int], list[Any]] = {(n, m): [] for n in range(len(kept.outputs)) for m in range(len(kept.leaves))}
         for n, unit in _basis(seeded):
             seeds = [unit if m == n else zeros(one) for m, one in enumerate(seeded)]
@@ -85,16 +92,16 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
         f: function of numbers, arrays and trees of them, with outputs likewise.
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
-        holomorphic: for complex functions; not supported yet.
+        holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
 
     Returns:
         A function with f's arguments that returns the output's tree, at each leaf the argument's tree, of arrays of shape
         `output.shape + input.shape` (and `(jacobian, aux)` with has_aux).
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         InputValueError: `argnums` out of range.
-        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -114,15 +121,15 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
         f: function of numbers, arrays and trees of them, with outputs likewise.
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
-        holomorphic: for complex functions; not supported yet.
+        holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
 
     Returns:
         As of `jacrev`.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         InputValueError: `argnums` out of range.
-        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -142,16 +149,16 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fals
         f: function whose output is one real number (or a tree of arrays, whose axes then come first).
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
-        holomorphic: for complex functions; not supported yet.
+        holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
 
     Returns:
         A function with f's arguments that returns, for each pair of leaves of the arguments, the second derivatives, shape
         `output.shape + first.shape + second.shape` (and `(hessian, aux)` with has_aux).
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         InputValueError: `argnums` out of range.
-        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -180,7 +187,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
     Raises:
         InputTypeError: an argument that is no real number or array; an output that is not one real number.
         TreeError, InputValueError: v does not fit the argument, or is missing.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -232,9 +239,9 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
         A function with f's arguments; its result has the shape of the argument.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         TreeError, InputValueError: the output is not of the argument's structure or shape.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -263,6 +270,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
                 raise InputValueError(
                     f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
+        if any(is_complex(raw(out)) and not is_complex(raw(inside)) for out, inside in zip(kept.outputs, kept.leaves, strict=True)):
+            raise InputTypeError(f"{name}: a complex output of a real argument: take its real and imaginary parts one by one, or use jvp")
         seeds = [np.ones_like(raw(one)) if shape_of(one) else ones(one) for one in kept.outputs]
         return kept.pull(name, tree.unflatten(kept.out_tree, seeds))[0]
 

@@ -30,9 +30,9 @@ def jvp(
         `(value, tangent)` or `(value, tangent, aux)`; without primals and tangents the function of these two that returns it.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         TreeError, InputValueError, InputTypeError: the tangents do not fit the primals.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -106,9 +106,9 @@ def linearize(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> An
         while it lives, the arrays that it needs are read-only.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         TreeError, InputValueError, InputTypeError: from f_jvp, if the tangents do not fit the primals.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 

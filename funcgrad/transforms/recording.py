@@ -13,7 +13,7 @@ from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward,
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope, cut_scope
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import FLOAT64, fitting, leaf, settled
+from funcgrad.transforms.arguments import FLOAT64, fitting, kind_of, leaf, settled
 
 _LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
 """Types of arguments that are a leaf, known without asking the tree."""
@@ -84,18 +84,20 @@ def output_leaves(name: str, output: Any) -> tuple[list[Any], tree.TreeDef]:
     """The leaves of an output that has derivatives, Python ints as floats, and its structure.
 
     Raises:
-        InputTypeError: a leaf is no real floating-point number or array.
+        InputTypeError: a leaf is no floating-point number or array.
     """
     found, treedef = tree.flatten(output)
     for n, value in enumerate(found):
         plain = raw(value)
         if type(plain) is int:
             found[n] = float(plain)
-        elif type(plain) is not float and not (isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind == "f"):
+        elif type(plain) is complex:
+            found[n] = np.complex128(plain)
+        elif type(plain) is not float and not (isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind in "fc"):
             path = tree.flatten_with_path(output)[0][n][0]
-            got = f"dtype {plain.dtype}" if isinstance(plain, (np.ndarray, np.generic)) else f"a {type(plain).__name__}"
             raise InputTypeError(
-                f"{name}: the output{' at ' + path if path else ''} is {got}, which has no derivative: return it as aux, with has_aux=True"
+                f"{name}: the output{' at ' + path if path else ''} is {kind_of(plain)}, which has no derivative: "
+                "return it as aux, with has_aux=True"
             )
     return found, treedef
 

@@ -10,14 +10,15 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
     checked_argnums,
     checked_function,
-    checked_real,
+    checked_holomorphic,
+    kind_of,
     looks_like,
     named,
     ones,
@@ -36,13 +37,24 @@ def _is_frugal(leaves: list[Any]) -> bool:
     return False
 
 
-def _checked_scalar(name: str, output: Any) -> None:
+def _checked_scalar(name: str, output: Any, leaves: list[Any], holomorphic: bool) -> None:
     value = raw(output)
-    if type(value) is np.float64 or type(value) is float:
+    if (type(value) is np.float64 or type(value) is float) and not holomorphic:
         return
     shape = shape_of(output)
-    if (isinstance(value, (np.ndarray, np.generic)) and shape == () and value.dtype.kind == "f") or type(value) is int:
+    is_number = shape == () and (isinstance(value, (np.ndarray, np.generic)) or type(value) is complex)
+    if holomorphic:
+        checked_holomorphic(name, "argument", leaves)
+        if is_number:
+            checked_holomorphic(name, "output", [value])
+            return
+    if (is_number and not is_complex(value) and value.dtype.kind == "f") or type(value) is int:
         return
+    if is_number and is_complex(value):
+        raise InputTypeError(
+            f"{name} needs a real output, got {kind_of(value)}: take np.abs, np.real or np.imag of it; holomorphic=True gives the complex "
+            "derivative of a holomorphic function, vjp and jvp work for any"
+        )
     if isinstance(value, (np.ndarray, np.generic)):
         got = f"shape {shape} and dtype {value.dtype}"
     else:
@@ -63,17 +75,18 @@ def value_and_grad(
         f: function of numbers, arrays and trees of them; its output is one real number, shape ().
         argnums: which positional arguments to differentiate, an integer or a tuple of them; negative ones count from the end.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
-        holomorphic: for complex functions; not supported yet.
+        holomorphic: f is a holomorphic function of complex arguments, and its output one complex number.
 
     Returns:
         A function with f's arguments that returns `(value, gradient)`, or `((value, aux), gradient)`. The gradient has the structure,
         shapes and dtypes of the argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword
-        arguments are passed on undifferentiated.
+        arguments are passed on undifferentiated. At a complex z = x + iy the gradient is df/dx - i df/dy, as in JAX; of a
+        holomorphic function it is the complex derivative.
 
     Raises:
-        InputTypeError: an argument that is no real number or array; an output that is not one real number.
+        InputTypeError: an argument that is no floating-point number or array; an output that is not one real number.
         InputValueError: `argnums` out of range.
-        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -94,17 +107,17 @@ def grad(f: Callable[P, Any], argnums: Argnums = 0, *, has_aux: bool = False, ho
         f: function of numbers, arrays and trees of them; its output is one real number, shape ().
         argnums: which positional arguments to differentiate, an integer or a tuple of them; negative ones count from the end.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
-        holomorphic: for complex functions; not supported yet.
+        holomorphic: f is a holomorphic function of complex arguments, and its output one complex number.
 
     Returns:
         A function with f's arguments that returns the gradient, or `(gradient, aux)`. It has the structure, shapes and dtypes of the
         argument (a tuple of such if `argnums` is a tuple), in fresh arrays; zeros for what f does not use. Keyword arguments are passed on
-        undifferentiated.
+        undifferentiated. At a complex z = x + iy it is df/dx - i df/dy, as in JAX; of a holomorphic function it is the complex derivative.
 
     Raises:
-        InputTypeError: an argument that is no real number or array; an output that is not one real number.
+        InputTypeError: an argument that is no floating-point number or array; an output that is not one real number.
         InputValueError: `argnums` out of range.
-        NoRuleError: a complex argument, `holomorphic=True`, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -125,7 +138,6 @@ def _gradient_of(
     f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str, pick: Callable[[Any, Any], Any]
 ) -> Callable[..., Any]:
     checked_function(f, transform)
-    checked_real(transform, holomorphic)
     numbers, is_single = checked_argnums(argnums)
     name = f"{transform} of {named(f)}"
     label = Label(name)
@@ -139,7 +151,7 @@ def _gradient_of(
             aux = None
             if has_aux:
                 output, aux = with_aux(name, output)
-            _checked_scalar(name, output)
+            _checked_scalar(name, output, leaves, holomorphic)
             parent = piece.scope
             if type(output) is Tracer and output._scope is scope:
                 seed = ones(output)
@@ -173,9 +185,9 @@ def vjp(f: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         lives, the arrays that it needs are read-only.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         TreeError, InputValueError, InputTypeError: from the pullback, if the cotangent does not fit the output.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 

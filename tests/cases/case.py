@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import tree
 from tests.witnesses import COARSE, DIFFERENCE
 
 
@@ -64,6 +65,7 @@ class Case:
         call: `(function, *args) -> result` where it is not `function(*args, **options)`.
         is_analytic: whether the complex step may be tried.
         is_elementwise: whether it was made by `_elementwise`.
+        is_exact: whether its value is NumPy's to the last bit.
         is_wide: whether NumPy computes it in extended precision: not where LAPACK does, or SciPy.
         note: what tells it from other cases of the same function and shapes.
     """
@@ -75,6 +77,7 @@ class Case:
     is_analytic: bool = True
     is_elementwise: bool = False
     is_wide: bool = True
+    is_exact: bool = True
     note: str = ""
 
     def __call__(self, *args: Any) -> Any:
@@ -91,6 +94,11 @@ class Case:
     def is_complex(self) -> bool:
         """Whether an argument is."""
         return any(np.iscomplexobj(arg) for arg in self.args)
+
+    @property
+    def is_real(self) -> bool:
+        """Whether no output is complex."""
+        return not any(map(np.iscomplexobj, tree.leaves(self(*self.fresh()))))
 
     def in_argument(self, n: int, args: tuple[Any, ...]) -> Callable[[Any], Any]:
         """The function of one argument alone."""
@@ -122,5 +130,14 @@ class Case:
         return "-".join(filter(None, [self.name, shapes, self.note or " ".join(f"{k}={v}" for k, v in self.options.items())]))
 
 
-def case(function: Any, *args: Any, call: Any = None, note: str = "", analytic: bool = True, wide: bool = True, **options: Any) -> Case:
-    return Case(function, args, options, call, analytic, is_wide=wide, note=note)
+def case(
+    function: Any,
+    *args: Any,
+    call: Any = None,
+    note: str = "",
+    analytic: bool = True,
+    wide: bool = True,
+    exact: bool = True,
+    **options: Any,
+) -> Case:
+    return Case(function, args, options, call, analytic, is_wide=wide, is_exact=exact, note=note)

@@ -40,3 +40,17 @@ CASES = [
     case(np.einsum, real(2, 3), real(3, 4), real(4, 2), call=lambda f, x, y, z: f("ij,jk,kl", x, y, z, optimize=True), note="optimized"),
     case(np.einsum, real(2, 3), call=lambda f, x: f("ij,kj->ik", x, x), note="one array twice"),
 ]  # fmt: skip
+
+_Z = points.complex
+CASES += [
+    *(case(f, _Z(*a), _Z(*b), note="complex", analytic=False) for f in (np.matmul, np.dot)
+      for a, b in [((3,), (3,)), ((2, 3), (3,)), ((3,), (3, 2)), ((2, 3), (3, 4))]),
+    case(np.matmul, _Z(5, 2, 3), _Z(3, 2), note="complex", analytic=False), case(np.matmul, real(2, 3), _Z(3, 4), note="real and complex"),
+    case(np.matmul, _Z(2, 3), real(3), note="complex and real", analytic=False),
+    case(np.dot, _Z(2, 3), real(3, 2), note="complex and real", analytic=False),
+    case(np.outer, _Z(3), real(2), note="complex and real", analytic=False),
+    case(np.tensordot, _Z(2, 3, 4), _Z(3, 4, 5), note="complex", analytic=False),
+    case(np.einsum, _Z(2, 3), _Z(3, 4), call=lambda f, x, y: f("ij,jk->ki", x, y), note="complex", analytic=False),
+    case(np.einsum, _Z(2, 3), real(3), call=lambda f, x, y: f("ij,j", x, y), note="complex and real", analytic=False),
+    case(np.einsum, _Z(3, 3), call=lambda f, x: f("ii", x), note="complex trace", analytic=False),
+]  # fmt: skip

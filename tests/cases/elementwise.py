@@ -68,3 +68,28 @@ CASES += [
     case(np.power, real(2, 1), call=lambda f, x: f(x, -2.0), note="negative exponent"),
     case(np.power, real(3), call=lambda f, y: f(2.5, y), note="constant base"),
 ]  # fmt: skip
+
+for _shape in ((2, 3), ()):
+    CASES += [
+        *(case(f, np.asarray(points.complex(*_shape)), note="complex", analytic=False) for f in (
+            np.negative, np.positive, np.reciprocal, np.square, np.absolute, np.conjugate, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+            np.log10, np.log1p, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh,
+            np.arctanh, np.real, np.imag, np.angle)),
+        *(case(f, np.asarray(points.complex(*_shape)), np.asarray(points.complex(*_shape)), note="complex", analytic=False) for f in (
+            np.add, np.subtract, np.multiply, np.divide, np.power, np.float_power)),
+        *(case(f, np.asarray(positive(*_shape)), np.asarray(points.complex(*_shape)), note="real and complex", analytic=False) for f in (
+            np.add, np.subtract, np.multiply, np.divide, np.power)),
+        *(case(f, np.asarray(points.complex(*_shape)), np.asarray(other(*_shape)), note="complex and real", analytic=False) for f in (
+            np.add, np.subtract, np.multiply, np.divide, np.power)),
+    ]  # fmt: skip
+CASES += [
+    case(np.multiply, real(3), call=lambda f, x: f(x, 2.0 - 1.5j), note="a complex number", analytic=False),
+    case(np.multiply, 0.7, call=lambda f, x: f(1.5j, x), note="a complex number and a float", analytic=False),
+    case(np.power, points.complex(3), call=lambda f, z: f(z, 2), note="complex, whole exponent", analytic=False),
+    case(np.power, points.complex(3), call=lambda f, z: f(z, np.array([0, 1, 3])), note="complex, whole exponents", analytic=False),
+    case(np.where, points.complex(3), real(2, 1), call=lambda f, x, y: f(TRUTH, x, y), note="complex and real", analytic=False),
+    case(np.angle, real(3), note="real", analytic=False), case(np.angle, points.complex(3), deg=True, analytic=False),
+    case(np.real, real(3), note="real", analytic=False),
+]  # fmt: skip
+if np.sign(3 + 4j) != 1:
+    CASES += [case(np.sign, points.complex(2, 3), note="complex", analytic=False)]

@@ -37,3 +37,36 @@ CASES = [
     *(case(reductions.logsumexp, real(2, 3, 4), call=lambda f, x, axis=axis, keep=keep: f(x, axis, keep), note=f"axis {axis} {keep}")
       for axis, keep in [(None, False), (None, True), (0, False), (-1, True), ((0, 2), False), ((1, 2), True)]),
 ]  # fmt: skip
+
+_SOME = np.array([[True, False, True], [False, False, True]])
+CASES += [
+    *(case(f, real(2, 3), where=_SOME, **options) for f in (np.sum, np.mean, np.prod, np.var, np.std)
+      for options in ({}, {"axis": 1}, {"axis": 0, "keepdims": True}) if f in (np.sum, np.prod) or options.get("axis") != 0
+      if f is not np.std or not options),
+    case(np.sum, real(2, 3), where=np.array([True, False, True]), axis=1),
+    case(np.mean, real(2, 3), where=np.array([[True], [True]]), axis=1),
+    case(np.sum, real(2, 3), initial=1.5), case(np.sum, real(2, 3), axis=1, initial=1.5, where=_SOME),
+    case(np.prod, real(2, 3), axis=0, initial=1.5),
+    case(np.prod, real(2, 3), initial=-2.0, where=_SOME), case(np.prod, real(2, 3), axis=(0, 1), keepdims=True, initial=2.0),
+    *(case(f, real(2, 3), initial=start, **options) for f, start in ((np.max, -9.0), (np.min, 9.0))
+      for options in ({"where": _SOME}, {"axis": 1, "where": _SOME}, {"axis": 0, "keepdims": True}, {"axis": 0, "where": _SOME})),
+    case(np.max, real(2, 3), axis=1, initial=1.01), case(np.max, real(0), initial=1.0), case(np.min, real(2, 0), axis=1, initial=1.0),
+    case(np.sum, 0.7, initial=2.0), case(np.max, 0.7, initial=-1.0), case(np.sum, 0.7, where=True), case(np.mean, real(), where=True),
+    *(case(f, real(2, 3), call=lambda f, x, axis=axis: f(x, axis=axis, dtype=np.longdouble).astype(x.dtype), note=f"dtype, axis {axis}",
+           analytic=False)
+      for f in (np.sum, np.mean, np.prod, np.var, np.std, np.cumsum) for axis in (None, 0)),
+    case(np.add.reduce, real(2, 3), where=_SOME, initial=1.0), case(np.var, real(2, 3), where=_SOME, ddof=1),
+]  # fmt: skip
+if int(np.__version__.partition(".")[0]) >= 2:
+    CASES += [
+        case(np.var, real(2, 3), real(2, 1), call=lambda f, x, m: f(x, axis=1, mean=m), note="mean"),
+        case(np.std, real(2, 3), axis=0, correction=1), case(np.std, real(2, 3), call=lambda f, x: f(x, mean=x.mean()), note="own mean"),
+    ]  # fmt: skip
+
+_Z = points.complex(2, 3)
+CASES += [
+    *(case(f, _Z, note=f"complex, {options}", analytic=False, call=lambda f, x, options=options: f(x, **options))
+      for f in (np.sum, np.mean, np.prod, np.var, np.std, np.cumsum) for options in ({}, {"axis": 0}, {"axis": -1})),
+    case(np.sum, _Z, where=_SOME, analytic=False), case(np.var, _Z, where=_SOME, analytic=False), case(np.max, _Z, analytic=False),
+    case(np.sum, real(3), call=lambda f, x: f(x, dtype=np.result_type(x.dtype, np.complex64)), note="to complex"),
+]  # fmt: skip

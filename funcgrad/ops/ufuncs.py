@@ -1,0 +1,141 @@
+"""The methods of ufuncs of two arguments, by NumPy's own steps: `reduce`, `accumulate`, `reduceat`, `outer`.
+
+Owns what holds for any ufunc. Those that are fast or exact in another way (add.reduce is a sum) are registered by their families, which
+come first; imported last. Going step by step may differ from NumPy in the last digit: its loop along one axis is another one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import NoRuleError
+from funcgrad.ops.elementwise import where as pick
+from funcgrad.ops.indexing import scatter
+from funcgrad.ops.structural import normalized
+from funcgrad.primitive import OPERATIONS, PRIMITIVES, Operation, register
+from funcgrad.rules import linear
+from funcgrad.rules.values import raw, refuse_out, shape_of
+
+_MISSING = np._NoValue
+
+
+def _checked(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> tuple[Any, int]:
+    """The array in the dtype that is asked for, and the one axis.
+
+    Raises:
+        NoRuleError: there are several axes.
+    """
+    refuse_out(name, out)
+    shape = shape_of(a)
+    if axis is None or isinstance(axis, tuple):
+        if len(shape if axis is None else axis) != 1:
+            raise NoRuleError(f"np.{name} over several axes has no derivative rule: reduce one axis after the other")
+        axis = 0 if axis is None else axis[0]
+    return a if dtype is None else a.astype(dtype), normalized(axis, len(shape))
+
+
+def _rows(a: Any, axis: int) -> list[Any]:
+    return [a[(slice(None),) * axis + (n,)] for n in range(a.shape[axis])]
+
+
+def _reduced(ufunc: Any, operation: Operation) -> Operation:
+    def reduce(
+        array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _MISSING, where: Any = True
+    ) -> Any:
+        array, axis = _checked(f"{ufunc.__name__}.reduce", array, axis, dtype, out)
+        rows, masks = _rows(array, axis), None
+        if where is not True:
+            masks = _rows(np.broadcast_to(raw(where), array.shape), axis)
+        if initial is _MISSING:
+            initial = ufunc.identity
+            if initial is None and (masks is not None or not rows):
+                ufunc.reduce(raw(array), axis=axis, where=raw(where))  # NumPy says what is missing
+        if initial is not _MISSING and initial is not None:
+            rows.insert(0, np.broadcast_to(np.asarray(initial, array.dtype), shape_of(array)[:axis] + shape_of(array)[axis + 1 :]))
+            masks = masks and [np.True_, *masks]
+        answer = rows[0]
+        for n in range(1, len(rows)):
+            after = operation(answer, rows[n])
+            answer = after if masks is None else pick(masks[n], after, answer)
+        return np.expand_dims(answer, axis) if keepdims else answer
+
+    return reduce
+
+
+def _accumulated(ufunc: Any, operation: Operation) -> Operation:
+    def accumulate(array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        array, axis = _checked(f"{ufunc.__name__}.accumulate", array, axis, dtype, out)
+        rows = _rows(array, axis)
+        for n in range(1, len(rows)):
+            rows[n] = operation(rows[n - 1], rows[n])
+        return np.stack(rows, axis) if rows else array * 1.0
+
+    return accumulate
+
+
+def _segments(ufunc: Any) -> Operation:
+    def reduceat(array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+        array, axis = _checked(f"{ufunc.__name__}.reduceat", array, axis, dtype, out)
+        before = (slice(None),) * axis
+        reduce = OPERATIONS[(ufunc, "reduce")]
+        without: Any = {} if ufunc in (np.multiply, np.maximum, np.minimum) else {"initial": None}  # no identity comes first here
+        return np.stack([reduce(array[(*before, slice(*ends))], axis, **without) for ends in _ends(raw(indices), array.shape[axis])], axis)
+
+    return reduceat
+
+
+def _ends(indices: Any, size: int) -> list[tuple[int, int]]:
+    """Where the segments of `reduceat` begin and end: one that does not rise is a single element.
+
+    Raises:
+        IndexError: an index is out of range.
+    """
+    np.add.reduceat(np.zeros(size), indices)  # NumPy's checks
+    starts = [int(n) for n in indices]
+    return [(n, after) if after > n else (n, n + 1) for n, after in zip(starts, [*starts[1:], size], strict=True)]
+
+
+def _sum_segments_transpose(ct: Any, shape: tuple[int, ...], indices: Any, axis: int) -> Any:
+    ends = _ends(indices, shape[axis])
+    members = np.concatenate([np.arange(*one) for one in ends])
+    owners = np.repeat(np.arange(len(ends)), [stop - start for start, stop in ends])
+    return scatter(np.take(ct, owners, axis), shape, (slice(None),) * axis + (members,))
+
+
+_sum_segments = linear(lambda x, indices, axis: np.add.reduceat(x, indices, axis), _sum_segments_transpose, name="add.reduceat")
+
+
+def _add_reduceat(array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    array, axis = _checked("add.reduceat", array, axis, dtype, out)
+    return _sum_segments(array, np.asarray(raw(indices)), axis)
+
+
+def outer_of(operation: Operation) -> Operation:
+    """ufunc.outer: every element of x with every element of y, the axes of x first."""
+    return lambda x, y, **options: operation(np.reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y, **options)
+
+
+def _constant(method: Callable[..., Any]) -> Operation:
+    return lambda *args, **options: method(*map(raw, args), **{key: raw(value) for key, value in options.items()})
+
+
+_COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+"""They have only `outer` for numbers."""
+
+register((np.add, "reduceat"), _add_reduceat)
+for _ufunc, _operation in list(OPERATIONS.items()):
+    if isinstance(_ufunc, np.ufunc) and _ufunc.nin == 2 and _ufunc.nout == 1 and _ufunc.signature is None and _ufunc is not np.ldexp:
+        _methods: dict[str, Operation] = {
+            "reduce": _reduced(_ufunc, _operation),
+            "accumulate": _accumulated(_ufunc, _operation),
+            "reduceat": _segments(_ufunc),
+            "outer": outer_of(_operation),
+        }
+        for _name, _method in _methods.items():
+            if PRIMITIVES.get(_ufunc.__name__) == "nondifferentiable":
+                _method = _constant(getattr(_ufunc, _name))
+            if (_ufunc, _name) not in OPERATIONS and (_name == "outer" or _ufunc not in _COMPARISONS):
+                register((_ufunc, _name), _method)

@@ -1,0 +1,120 @@
+"""Values that a solver computes: a root, the solution of a differential equation, an integral.
+
+Owns how such a value gets its derivatives (`solution`), and how the functions that solvers call are run (`outside`, `checked`). A solver
+calls back with plain numbers, outside of all transforms; its result is one record, whose two rules are functions written in public
+operations and transforms. They are recorded like any others: derivatives of any order follow.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import ConcretizationError, StaleTracerError
+from funcgrad.rules import general
+from funcgrad.rules.values import raw
+from funcgrad.tape import thread
+from funcgrad.tracer import Tracer
+
+Push = Callable[[Any, Any, list[Any]], Any]
+Pull = Callable[[Any, Any, list[Any], list[bool]], Sequence[Any]]
+
+
+class _Rules:
+    """The rules of one solution, as functions of the vector of those operands that are traced."""
+
+    def __init__(self, answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> None:
+        self.answer = answer
+        self._operands = [None if type(one) is Tracer else np.array(one) if type(one) is np.ndarray else one for one in operands]
+        self._traced = [type(one) is Tracer for one in operands]
+        self._restored = tree.ravel([raw(one) for one in operands if type(one) is Tracer])[1]
+        self._push, self._pull = push, pull
+
+    def _filled(self, traced: Any, rest: Sequence[Any]) -> list[Any]:
+        found = iter(self._restored(traced))
+        return [next(found) if is_traced else one for is_traced, one in zip(self._traced, rest, strict=True)]
+
+    def push(self, t: Any, ans: Any, x: Any) -> Any:
+        tangents = self._filled(t, [None] * len(self._operands))
+        return self._push(tangents, ans, self._filled(x, self._operands))
+
+    def pull(self, ct: Any, ans: Any, x: Any) -> Any:
+        cotangents = self._pull(ct, ans, self._filled(x, self._operands), self._traced)
+        return tree.ravel([one for one, is_traced in zip(cotangents, self._traced, strict=True) if is_traced])[0]
+
+
+_solution = general(
+    lambda x, rules: rules.answer,
+    [lambda t, ans, x, rules: rules.push(t, ans, x)],
+    [lambda ct, ans, x, rules: rules.pull(ct, ans, x)],
+    name="solution",
+)
+
+
+def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
+    """A value that was computed from plain numbers, as a function of the operands that those were the values of.
+
+    Args:
+        answer: the value, an array or a number.
+        operands: numbers, arrays and tracers.
+        push: `(tangents, ans, operands)` -> the tangent of the answer; a tangent is None where the operand is constant.
+        pull: `(ct, ans, operands, wanted)` -> a cotangent for each operand, of its shape; anything where it is not wanted.
+
+    Returns:
+        The answer: a tracer if an operand is. The rules get tracers when they are to be differentiated themselves.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> def root(x):
+        ...     slope = lambda t, ans: t / (2.0 * ans)
+        ...     value = 3.0  # which a solver found for x = 9
+        ...     return solution(value, [x], lambda ts, ans, xs: slope(ts[0], ans), lambda ct, ans, xs, wanted: [slope(ct, ans)])
+        >>> grad(root)(9.0), grad(grad(root))(9.0) == -1 / 108
+        (0.16666666666666666, True)
+    """
+    traced = [one for one in operands if type(one) is Tracer]
+    return _solution(tree.ravel(traced)[0], _Rules(answer, operands, push, pull)) if traced else answer
+
+
+@contextlib.contextmanager
+def outside(user: str) -> Iterator[None]:
+    """Run a solver outside of all open transforms: those that its functions use are outermost, as they would be without us.
+
+    Raises:
+        ConcretizationError: a function of the user's mixes traced values from outside with those of its own transforms.
+    """
+    scope, thread.scope = thread.scope, None
+    try:
+        yield
+    except StaleTracerError as error:
+        raise closed_over(user) from error
+    finally:
+        thread.scope = scope
+
+
+def closed_over(user: str) -> ConcretizationError:
+    """The error for a function that brings traced values of its own: a solver that calls it would drop their derivatives."""
+    return ConcretizationError(
+        f"the function given to {user} uses a traced value of the code around it, whose derivative would be lost: pass it through args, "
+        "or use funcgrad.stop_gradient(x) where it is to count as a constant"
+    )
+
+
+def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
+    """A function of the user's as a solver is to call it.
+
+    Raises:
+        ConcretizationError: it gives a tracer for plain arguments.
+    """
+
+    def plain(*args: Any, **kwargs: Any) -> Any:
+        result = f(*args, **kwargs)
+        if any(type(leaf) is Tracer for leaf in tree.leaves(result)):
+            raise closed_over(user)
+        return result
+
+    return plain
