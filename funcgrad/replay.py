@@ -130,18 +130,25 @@ def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
 
 def new_leaf(scope: Scope, value: Any) -> Tracer:
     """An input of a transform, at a position of its own. A tracer of an outer transform becomes the leaf's parent."""
-    records = scope.records
-    index = len(records)
-    if type(value) is Tracer:
-        check_open(value._scope, scope, scope.name)
-        records.append((LEAF, value._index, None))
-        value = value._primal
-    else:
-        if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
-            scope.root.holds.add(value)  # not a copy, whose layout could give other last bits
-        records.append(CONSTANT_LEAF)
-    tracer: Tracer = scope.make(value, scope, index)
-    return tracer
+    return new_leaves(scope, (value,))[0]
+
+
+def new_leaves(scope: Scope, values: Sequence[Any]) -> list[Tracer]:
+    """The inputs of a transform, each at a position of its own."""
+    records, make, holds = scope.records, scope.make, scope.root.holds
+    tracers = []
+    for value in values:
+        index = len(records)
+        if type(value) is Tracer:
+            check_open(value._scope, scope, scope.name)
+            records.append((LEAF, value._index, None))
+            value = value._primal
+        else:
+            if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
+                holds.add(value)  # not a copy, whose layout could give other last bits
+            records.append(CONSTANT_LEAF)
+        tracers.append(make(value, scope, index))
+    return tracers
 
 
 def outward(value: Any, scope: Scope, parent: Scope | None) -> Any:

@@ -223,11 +223,11 @@ class Holds(dict[int, np.ndarray]):
     def release(self, first: int = 0) -> None:
         """Let go of all but the `first` ones: what nobody else holds becomes writeable again."""
         with _locking:
-            while len(self) > first:
+            for _ in range(len(self) - first):
                 key, array = self.popitem()  # the last one added
-                count = _counts.pop(key, 1) - 1
-                if count:
-                    _counts[key] = count
+                count = _counts.pop(key, 1)
+                if count > 1:
+                    _counts[key] = count - 1
                 elif array.base is None:
                     _set_writeable(array, True)
                 else:

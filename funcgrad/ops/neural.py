@@ -24,17 +24,22 @@ _UNSIGNED = {1: np.uint8, 2: np.uint16, 4: np.uint32, 8: np.uint64}
 
 
 def _relu(x: Any) -> Any:
-    return np.maximum(x, np.asarray(x).dtype.type(0))
+    return np.maximum(x, 0.0 if type(x) is np.ndarray and x.ndim else np.asarray(x).dtype.type(0))
 
 
 def _gate(t: Any, ans: Any) -> Any:
-    """t where the unit is on."""
+    """t where the unit is on. A product takes three quarters of the time of np.where."""
     if type(ans) is float:
         return t if ans > 0.0 else 0.0
-    return where(raw(ans) > 0, t, 0.0)
+    return t * (raw(ans) > 0)
 
 
-relu = unary(_relu, _gate, lambda x: x if x > 0.0 or x != x else 0.0, name="relu")
+def _strong_gate(gate: Any) -> Any:
+    """Where the unit is off nothing passes, be t infinite."""
+    return lambda t, ans: where(raw(ans) > 0, t, 0.0)
+
+
+relu = unary(_relu, _gate, lambda x: x if x > 0.0 or x != x else 0.0, name="relu", strengthen=_strong_gate)
 
 
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be

@@ -7,7 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, TreeError
-from funcgrad.replay import end_forward, new_leaf, open_forward, outward
+from funcgrad.replay import end_forward, new_leaves, open_forward, outward
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
@@ -74,7 +74,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
             leaves = [leaf(value, name, n, primal) for value in leaves]
             directions = fitting(name, f"tangent of argument {n}", direction, treedef, leaves)
             given += directions
-            tracers = [new_leaf(scope, value) for value in leaves]
+            tracers = new_leaves(scope, leaves)
             scope.tangents.update((one._index, tangent) for one, tangent in zip(tracers, directions, strict=True))
             args.append(tree.unflatten(treedef, tracers))
         output = f(*args)

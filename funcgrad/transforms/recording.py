@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping, outward, watch
+from funcgrad.replay import Slice, end_keeping, new_leaf, new_leaves, open_keeping, outward, watch
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope, cut_scope
 from funcgrad.tracer import Tracer
@@ -41,13 +41,11 @@ def record(
                 treedefs.append(None)
             else:
                 found, treedef = tree.flatten(argument)
-                tracers = []
-                for value in found:
+                for n, value in enumerate(found):
                     if type(value) is not np.ndarray or value.dtype is not FLOAT64:
-                        value = leaf(value, scope.name, place, argument)
-                    leaves.append(value)
-                    tracers.append(new_leaf(scope, value))
-                args[place] = tree.unflatten(treedef, tracers)
+                        found[n] = leaf(value, scope.name, place, argument)
+                leaves += found
+                args[place] = tree.unflatten(treedef, new_leaves(scope, found))
                 treedefs.append(treedef)
         output = f(*args, **kwargs)
     finally:
