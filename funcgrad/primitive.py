@@ -5,6 +5,9 @@ Owns the registry. What an operation does is defined by the kinds of `funcgrad.r
 
 from __future__ import annotations
 
+import contextlib
+import importlib
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +22,9 @@ PRIMITIVES: dict[str, str] = {}
 """Name of each primitive -> its kind."""
 
 _OWNERS: dict[str, str | None] = {}
+
+LATE: list[tuple[str, str]] = []
+"""Modules that register operations when they are imported, each with the module whose functions they are for: imported when first asked."""
 
 
 def register(function: Any, operation: Operation) -> Operation:
@@ -40,6 +46,28 @@ def declare(name: str, kind: str, function: Any) -> None:
     _OWNERS[name] = owner
 
 
+def _home(function: Any) -> str | None:
+    """The module of those in LATE that a function is found in under its name."""
+    name = getattr(function, "__name__", "")
+    for module, _ in LATE:
+        if getattr(sys.modules.get(module), name, None) is function:
+            return module
+    return None
+
+
+def _find_late(function: Any, key: Any) -> Operation | None:
+    """Import families that have waited, until one registers the operation: those of the function's module, all if it has none."""
+    home = _home(function)
+    for module, family in tuple(LATE):
+        if module in sys.modules and home in (None, module):
+            importlib.import_module(family)
+            with contextlib.suppress(ValueError):  # another thread was faster
+                LATE.remove((module, family))
+            if key in OPERATIONS:
+                return OPERATIONS[key]
+    return None
+
+
 def operation_of(function: Any) -> Operation:
     """The operation that answers on tracers for a NumPy function, or for a method of a ufunc, `(np.add, "reduce")`.
 
@@ -48,12 +76,17 @@ def operation_of(function: Any) -> Operation:
     """
     try:
         return OPERATIONS[function]
-    except (KeyError, TypeError):
-        pass
+    except KeyError:
+        key = function
+    except TypeError:
+        key = None
     suffix = ""
     if type(function) is tuple:
         function, method = function
         suffix = f".{method}"
+    found = _find_late(function, key) if LATE else None
+    if found is not None:
+        return found
     module, name = getattr(function, "__module__", None), getattr(function, "__name__", repr(function))
     raise NoRuleError(
         f"{module + '.' if module else 'the ufunc '}{name}{suffix} has no derivative rule yet: compose it from operations that have one, "

@@ -178,7 +178,7 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
         tangents = forward.tangents
         for parent in record[1:-1]:
             if parent in tangents:
-                if type(answer) is float:  # rules make no warnings on Python floats
+                if type(answer) is float and forward.parent is None:  # on plain Python floats rules make no warnings
                     tangent = _push_one(record, index, tangents, forward.parent, True)
                 else:
                     tangent = quietly(_push_one, record, index, tangents, forward.parent, True)

@@ -89,6 +89,11 @@ class Tracer:
             if not kwargs or (kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]):
                 return operation(*inputs)
             return self._with_options(ufunc, operation, inputs, kwargs)
+        if method == "at":
+            raise ConcretizationError(
+                f"np.{ufunc.__name__}.at would write a tracer into an array: write a = funcgrad.numpy.at(a)[indices].add(values) (or "
+                "subtract, multiply, divide, power, max, min)"
+            )
         return operation_of((ufunc, method))(*inputs, **kwargs)
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
@@ -124,18 +129,19 @@ class Tracer:
 
     @staticmethod
     def _with_options(ufunc: Any, operation: Any, inputs: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """A call of a ufunc with `where` (what it leaves out is 0 here: NumPy leaves chance there) or `dtype`."""
+        """A call of a ufunc with `where` (what it leaves out is 0 here: NumPy leaves chance there), `dtype` or `axis`."""
         name = ufunc.__name__
         if any(array is not None for array in options.pop("out", ())):
             remedy = f"np.where(mask, np.{name}(...), array)" if "where" in options else f"the value that np.{name} returns"
             raise ConcretizationError(f"np.{name}(..., out=array) would write a tracer into an array: use {remedy}")
         where, dtype = options.pop("where", True), options.pop("dtype", None)
+        axis = {"axis": options.pop("axis")} if ufunc.signature is not None and "axis" in options else {}
         others = [option for option in options if option not in ("casting", "order", "subok")]
         if others:
             raise NoRuleError(f"np.{name} with {', '.join(others)} has no derivative rule: leave that out, or use astype")
         if dtype is not None:
             inputs = tuple(x.astype(dtype) if type(x) is Tracer else np.asarray(x, dtype) for x in inputs)
-        answer = operation(*inputs)
+        answer = operation(*inputs, **axis)
         return answer if where is True else np.where(where, answer, 0.0)
 
     def _refuse(self, what: str, remedy: str = "") -> NoReturn:
@@ -148,7 +154,7 @@ class Tracer:
         self._refuse(
             "float()",
             "use NumPy's functions instead of those of math; instead of a[i] = tracer collect the values in a list for np.stack, or use "
-            "np.where or x.at[i].set(v); ",
+            "np.where or a = funcgrad.numpy.at(a)[i].set(tracer); ",
         )
 
     def __int__(self) -> NoReturn:
@@ -163,12 +169,14 @@ class Tracer:
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
         raise ConcretizationError(
             f"a tracer (shape {self.shape}, {self.dtype}) cannot be made into a NumPy array or written into one, its derivative would be "
-            "lost: for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack); instead of "
-            "a[i] = tracer build the array with np.where, np.stack or np.concatenate; where the plain value is meant, use "
-            "funcgrad.stop_gradient(x)"
+            "lost: for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack), and for a "
+            "function of NumPy or SciPy that cannot hand tracers over the one of that name in funcgrad.numpy or funcgrad.scipy; instead of "
+            "a[i] = tracer write a = funcgrad.numpy.at(a)[i].set(tracer) (add for +=), or build the array with np.where, np.stack or "
+            "np.concatenate; where the plain value is meant, use funcgrad.stop_gradient(x)"
         )
 
     def __setitem__(self, index: Any, value: Any) -> NoReturn:
         raise ConcretizationError(
-            "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v"
+            "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v (or "
+            "funcgrad.numpy.at(x)[i].set(v), which plain arrays take too)"
         )

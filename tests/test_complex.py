@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from funcgrad import elementwise_grad, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
+from funcgrad.errors import CheckError, InputTypeError
+from funcgrad.testing import check_grads, check_vjp, numerical_grad
 
 A = np.array
 Z = 1.0 + 0.5j
@@ -112,3 +114,15 @@ def test_pullbacks_take_what_the_output_is():
     np.testing.assert_array_equal(pullback(A([1.0 + 2.0j, 3.0j]))[0], [-2.0, -3.0])
     _, pullback = vjp(np.abs, 3.0 + 4.0j)
     assert pullback(2.0)[0] == pytest.approx(1.2 - 1.6j, rel=1e-15)
+
+
+def test_the_checkers_take_complex_numbers():
+    z = A([Z, 2.0 - 1.0j, -0.5j])
+    check_grads(lambda z: np.sum(np.abs(z) ** 3) + np.sin(z).real.sum(), (z,))
+    check_grads(lambda z, x: np.conj(z) * x + np.exp(1j * x) * z, (z, A([0.5, 1.5, 2.5])))
+    check_grads(lambda z: np.abs(z), (np.complex64(Z),), order=1)
+    with pytest.raises(CheckError, match="expected"):
+        check_vjp(np.abs, lambda z: (np.abs(z), lambda ct: (ct * z / np.abs(z),)), (z,))  # the conjugate is missing
+    np.testing.assert_allclose(numerical_grad(np.abs)(Z), grad(np.abs)(Z), rtol=1e-9)
+    with pytest.raises(InputTypeError, match="differences"):
+        numerical_grad(np.abs, method="complex")(Z)

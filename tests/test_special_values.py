@@ -316,3 +316,29 @@ def test_unused_leaves_get_zeros():
     assert got["not"].dtype == np.float32
     assert got["number"] == 0.0
     assert type(got["number"]) is float
+
+
+def test_mixed_derivatives_of_powers_where_the_exponent_is_zero():
+    """d/dy d/dx x**y = x**(y - 1) (1 + y log x): 1/x at y = 0, in any order."""
+    for x, y in ((0.7, 0.0), (np.float64(0.7), np.float64(0.0)), (np.array(0.7), np.array(0.0)), (0.7, 1.0)):
+        right = x ** (y - 1) * (1 + y * np.log(x))
+        for power in (np.power, np.float_power, lambda x, y: x**y):
+            assert float(grad(grad(power, 0), 1)(x, y)) == pytest.approx(float(right), rel=1e-14)
+            assert float(grad(grad(power, 1), 0)(x, y)) == pytest.approx(float(right), rel=1e-14)
+
+
+def test_softmax_keeps_its_digits_where_the_numbers_are_large():
+    for x in ([1000.0, 1000.0], [-1e8, -1e8], [np.inf, np.inf]):
+        np.testing.assert_array_equal(grad(lambda x: logsumexp(x, None, False))(np.array(x)), [0.5, 0.5])
+
+
+def test_exponents_of_small_unsigned_integers():
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x ** np.array([0, 1, 2], np.uint8)))(np.array([3.0, 3.0, 3.0])), [0.0, 1.0, 6.0])
+
+
+def test_forward_mode_within_makes_no_warnings_on_python_floats():
+    for second in (
+        lambda f, x: jvp(lambda x: jvp(f, (x,), (1.0,))[1], (x,), (1.0,)),
+        lambda f, x: grad(lambda x: jvp(f, (x,), (1.0,))[1])(x),
+    ):
+        second(np.sqrt, 0.0)

@@ -1,23 +1,51 @@
 """NumPy's public names. On plain arrays each is NumPy itself; on tracers NumPy hands the call to funcgrad.
 
-So `import funcgrad.numpy as np` and `import numpy as np` do the same, but for the few functions that NumPy cannot hand over, because no
-argument of theirs is an array: `array`, `asarray` of a list that holds tracers. Here they work.
+So `import funcgrad.numpy as np` and `import numpy as np` do the same, but for the functions that NumPy cannot hand over, because they look
+for arrays in lists or make arrays of what they get. Here they work: `array`, `asarray` and their like, `arange`, `full`, `full_like`, `r_`,
+`c_`, `piecewise`, `select`, `vectorize`, `apply_along_axis`, `pad` with traced constants, `interp` with traced ends, `kaiser`, `polyint`,
+and `polynomial.polynomial.polyval`, `polynomial.chebyshev.chebval`. And one that NumPy has not: `at(x)[index].set(v)`, for arrays and tracers.
 """
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+from typing import TYPE_CHECKING, Any
 
 import numpy as _numpy
 
 from funcgrad.ops import register as _register  # noqa: F401 - makes NumPy's functions take tracers
-from funcgrad.ops.construction import array as array
-from funcgrad.ops.construction import asarray as asarray
+
+if TYPE_CHECKING:
+    from funcgrad.ops.creation import array as array
+    from funcgrad.ops.creation import asarray as asarray
+    from funcgrad.ops.indexing import at as at
+
+_OWN = {
+    "funcgrad.ops.creation": "array asarray asanyarray asarray_chkfinite ascontiguousarray asfortranarray require full full_like r_ c_",
+    "funcgrad.ops.ranges": "arange",
+    "funcgrad.ops.padding": "pad",
+    "funcgrad.ops.selections": "select",
+    "funcgrad.ops.functional": "piecewise apply_along_axis vectorize",
+    "funcgrad.ops.indexing": "at",
+    "funcgrad.ops.signals": "interp kaiser",
+    "funcgrad.ops.polynomials": "polyint",
+}
+_HOMES = {name: module for module, names in _OWN.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    return getattr(_numpy, name)
+    if name == "polynomial":
+        value: Any = importlib.import_module("funcgrad.numpy.polynomial")
+    elif name in _HOMES:
+        value = getattr(importlib.import_module(_HOMES[name]), name)
+    else:
+        try:
+            return getattr(_numpy, name)
+        except AttributeError:
+            raise AttributeError(f"module 'funcgrad.numpy' has no attribute {name!r}, nor has numpy") from None
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:
-    return sorted({*dir(_numpy), "array", "asarray"})
+    return sorted({*dir(_numpy), *_HOMES})

@@ -57,11 +57,14 @@ fabs = unary(np.fabs, lambda t, x: sign(x) * t, abs)
 
 
 def _power_x(t: Any, x: Any, y: Any) -> Any:
-    """y * x**(y - 1), and 0 where y is 0, whatever x."""
+    """y * x**(y - 1), and 0 where y is 0, whatever x. There it still depends on y, by 1/x, but where that is infinite."""
     if type(y) is int or type(y) is float:
         return (2.0 * x) * t if y == 2 else (y * power(x, y - 1)) * t if y != 0 else t * 0.0
-    plain = raw(y)
-    return t * (y * power(x, where(plain == 0, 1.0, y - 1)))
+    is_zero = raw(y) == 0
+    exponent = y - 1.0  # not y - 1, which is 255 for an unsigned 0
+    if np.any(is_zero):
+        exponent = where(is_zero & ~np.isfinite(divide(1.0, raw(x))), 1.0, exponent)
+    return t * (y * power(x, exponent))
 
 
 def _power_y(t: Any, x: Any, ans: Any) -> Any:
@@ -138,14 +141,14 @@ logaddexp2 = binary(np.logaddexp2, lambda t, x, y: t * _log_weight(x, y, LN2), l
 sin = unary(np.sin, lambda t, x: cos(x) * t, math.sin)
 cos: Any = unary(np.cos, lambda t, x: -sin(x) * t, math.cos)
 tan = unary(np.tan, lambda t, ans: t * (ans * ans + 1.0), math.tan)
-arcsin = unary(np.arcsin, lambda t, x: divide(t, sqrt((1.0 - x) * (1.0 + x))), math.asin)
-arccos = unary(np.arccos, lambda t, x: -divide(t, sqrt((1.0 - x) * (1.0 + x))), math.acos)
+arcsin = unary(np.arcsin, lambda t, x: divide(t, _cosine_of_arcsine(x)), math.asin)
+arccos = unary(np.arccos, lambda t, x: -divide(t, _cosine_of_arcsine(x)), math.acos)
 arctan = unary(np.arctan, lambda t, x: divide(t, x * x + 1.0), math.atan)
 sinh = unary(np.sinh, lambda t, x: t * cosh(x), math.sinh)
 cosh: Any = unary(np.cosh, lambda t, x: t * sinh(x), math.cosh)
 tanh = unary(np.tanh, lambda t, ans: (ans * -ans + 1.0) * t, math.tanh)  # 1 - ans**2 with one temporary at a time
-arcsinh = unary(np.arcsinh, lambda t, x: divide(t, sqrt(x * x + 1.0) if is_complex(x) else hypot(x, 1.0)), math.asinh)
-arccosh = unary(np.arccosh, lambda t, x: divide(divide(t, sqrt(x - 1.0)), sqrt(x + 1.0)), math.acosh)
+arcsinh = unary(np.arcsinh, lambda t, x: divide(t, sqrt(x * x - -1.0) if is_complex(x) else hypot(x, 1.0)), math.asinh)
+arccosh = unary(np.arccosh, lambda t, x: divide(divide(t, sqrt(x - 1.0)), sqrt(x - -1.0)), math.acosh)
 arctanh = unary(np.arctanh, lambda t, x: divide(t, (1.0 - x) * (1.0 + x)), math.atanh)
 arctan2 = binary(np.arctan2, lambda t, x, y: t * _turn(y, x), lambda t, x, y: -t * _turn(x, y), scalar=math.atan2)
 hypot: Any = binary(np.hypot, lambda t, x, ans: t * _cosine(x, ans), lambda t, y, ans: t * _cosine(y, ans), scalar=math.hypot)
@@ -153,6 +156,11 @@ deg2rad = unary(np.deg2rad, lambda t: t * (math.pi / 180.0))
 rad2deg = unary(np.rad2deg, lambda t: t * (180.0 / math.pi))
 radians = unary(np.radians, lambda t: t * (math.pi / 180.0))
 degrees = unary(np.degrees, lambda t: t * (180.0 / math.pi))
+
+
+def _cosine_of_arcsine(x: Any) -> Any:
+    """sqrt(1 - x**2). Subtractions keep the sign of a zero imaginary part, which tells the sides of the branch cuts apart."""
+    return sqrt(-((x - 1.0) * (x - -1.0))) if is_complex(x) else sqrt((1.0 - x) * (1.0 + x))
 
 
 def _turn(x: Any, y: Any) -> Any:
@@ -280,7 +288,9 @@ _TURNS = np.sign(3 + 4j) != 1  # in NumPy 1 the sign of a complex number was tha
 _sign_of_real = nondifferentiable(np.sign)
 register(np.sign, sign)
 trunc: Any = nondifferentiable(np.trunc)
-floor, ceil, rint, spacing = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.spacing))
+floor, ceil, rint, spacing, fix = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.spacing, np.fix))
+round = nondifferentiable(np.round)  # noqa: A001
+register(np.around, round)
 equal, not_equal, less, less_equal, greater, greater_equal = map(
     nondifferentiable, (np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal)
 )

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError
-from funcgrad.ops import contractions, elementwise, indexing, reductions, structural
+from funcgrad.ops import contractions, elementwise, indexing, reductions, structural, writing
 from funcgrad.rules import linear
 from funcgrad.rules.values import raw
 from funcgrad.tracer import Tracer
@@ -99,21 +98,13 @@ def _tolist(x: Tracer) -> Any:
     return [part.tolist() if part.ndim else part for part in x] if x.ndim else x
 
 
-def _refuse(name: str) -> Callable[..., Any]:
-    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
-        raise ConcretizationError(
-            f"{name} would change a tracer in place: use a function that returns a new array (x.at[i].set(v), np.where, ...)"
-        )
-
-    return refused
-
-
 _METHODS: dict[str, Any] = {
     "__neg__": elementwise.negative,
     "__pos__": elementwise.positive,
     "__abs__": elementwise.absolute,
-    "__round__": reductions.round,
-    "round": reductions.round,
+    "__round__": elementwise.round,
+    "round": elementwise.round,
+    "searchsorted": reductions.searchsorted,
     "__getitem__": indexing.getitem,
     "__iter__": _iterate,
     "T": property(structural.transpose),
@@ -130,21 +121,20 @@ _METHODS: dict[str, Any] = {
     "imag": property(elementwise.imag),
     "conj": elementwise.conjugate,
     "conjugate": elementwise.conjugate,
-    "copy": lambda x, order="C": elementwise.positive(x),
+    "copy": lambda x, order="C": structural.copy(x, order) if x.shape else elementwise.positive(x),
+    "flat": property(structural.ravel),
+    "compress": lambda x, condition, axis=None, out=None: np.compress(condition, x, axis, out),
     "cumsum": reductions.cumsum,
     "dot": contractions.dot,
-    "fill": _refuse("fill"),
     "flatten": structural.ravel,
     "item": _item,
     "max": reductions.max,
     "mean": reductions.mean,
     "min": reductions.min,
     "prod": reductions.prod,
-    "put": _refuse("put"),
     "ravel": structural.ravel,
     "repeat": indexing.repeat,
     "reshape": _reshape,
-    "sort": _refuse("sort"),
     "squeeze": structural.squeeze,
     "std": reductions.std,
     "sum": reductions.sum,
@@ -156,3 +146,16 @@ _METHODS: dict[str, Any] = {
 }
 for _name, _method in _METHODS.items():
     setattr(Tracer, _name, _method)
+for _name in writing.METHODS:
+    setattr(Tracer, _name, writing.refuse_method(_name))
+for _name, _symbol in {"add": "+", "sub": "-", "mul": "*", "truediv": "/", "pow": "**"}.items():
+    setattr(Tracer, f"__i{_name}__", writing.in_place(_symbol, getattr(Tracer, f"__{_name}__")))
+
+
+def _by_numpy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method by NumPy's function, which finds the operation: its family is imported when it is first asked for."""
+    return lambda x, *args, **options: function(x, *args, **options)
+
+
+for _name in ("argpartition", "cumprod", "diagonal", "nonzero", "trace"):
+    setattr(Tracer, _name, _by_numpy(getattr(np, _name)))

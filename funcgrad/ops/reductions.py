@@ -68,7 +68,11 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod(shape[n] for n in normalized_axes(axis, len(shape)))
 
 
-def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
+def _strong_product(t: Any, weight: Any) -> Any:
+    return keep_zeros(t, t * weight)
+
+
+def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = _strong_product) -> Any:
     """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims, *options)`."""
 
     def rules(multiply: Any) -> Any:
@@ -81,7 +85,7 @@ def _weighted(function: Any, weights: Any, keeps: str, name: str) -> Any:
         return [jvp], [vjp]
 
     jvps, vjps = rules(lambda t, weight: t * weight)
-    return general(function, jvps, vjps, keeps, name, strong=rules(lambda t, weight: keep_zeros(t, t * weight)))
+    return general(function, jvps, vjps, keeps, name, strong=rules(strong))
 
 
 def _over(total: Any, number: Any) -> Any:
@@ -324,6 +328,7 @@ def _extreme(function: Any, name: str) -> Any:
         _shares,
         "x ans",
         name,
+        strong=lambda t, weight: np.where(weight == 0, 0.0, t * weight),  # an element that loses has no effect, be its tangent infinite
     )
 
     def operation(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:
@@ -353,21 +358,18 @@ def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:
 
 
 def _softmax_of(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
-    top = expand(ans, shape_of(x), axis, keepdims)
-    return exp(where(raw(x) == raw(top), 0.0, x - top))
+    """exp(x) over its sum. Not exp(x - ans), which loses digits where x is large; infinities that are tied share."""
+    plain = np.asarray(raw(x))
+    top = _max_reduce(plain, axis, None, None, True)
+    exponentials = exp(where((plain == top) & np.isinf(plain), 0.0, x - top))
+    return divide(exponentials, sum(exponentials, axis, keepdims=True))
 
 
-logsumexp = _weighted(_logsumexp_value, _softmax_of, "x ans", "logsumexp")
+logsumexp = _weighted(_logsumexp_value, _softmax_of, "x", "logsumexp")
 
 argmax, argmin, all_, any_, count_nonzero, argsort, searchsorted = map(
     nondifferentiable, (np.argmax, np.argmin, np.all, np.any, np.count_nonzero, np.argsort, np.searchsorted)
 )
-zeros_like, ones_like, empty_like, shape, ndim, size, result_type = map(
-    nondifferentiable, (np.zeros_like, np.ones_like, np.empty_like, np.shape, np.ndim, np.size, np.result_type)
-)
-isclose, allclose, array_equal = map(nondifferentiable, (np.isclose, np.allclose, np.array_equal))
-round = nondifferentiable(np.round)  # noqa: A001
-register(np.around, round)
 
 _OPERATIONS: dict[Any, Any] = {
     np.sum: sum,

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import NoRuleError
-from funcgrad.primitive import declare, register
+from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
 from funcgrad.rules.values import plain_constant, raw, refuse_out, shape_of, unbroadcast
@@ -42,31 +42,38 @@ _reshape = linear(np.reshape, lambda ct, shape, _, order="C": np.reshape(ct, sha
 _transpose = linear(np.transpose, lambda ct, shape, axes: np.transpose(ct, tuple(int(n) for n in np.argsort(axes))))
 _broadcast_to = linear(np.broadcast_to, lambda ct, shape, _: unbroadcast(ct, shape))
 _roll = linear(np.roll, lambda ct, shape, shift, axis: np.roll(ct, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis))
-_pad_zeros = linear(
-    np.pad, lambda ct, shape, widths: ct[tuple(slice(low, low + size) for (low, _), size in zip(widths, shape, strict=True))]
-)
+_copy = linear(lambda x, order: np.array(x, order=order), lambda ct, shape, order: ct, name="copy")
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """np.reshape."""
-    if order != "C":
-        order = _settled_order(a, order)
+    if order == "A":  # settled by the layout of the array itself, which its cotangent need not share
+        flags = np.asarray(raw(a)).flags
+        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
     return _reshape(a, shape, order=order) if order != "C" else _reshape(a, shape)
-
-
-def _settled_order(a: Any, order: str) -> str:
-    """C or F for A and K, by the layout of the array itself, which its cotangent need not share."""
-    value = np.asarray(raw(a))
-    if order == "K" and not (value.flags.c_contiguous or value.flags.f_contiguous):
-        raise NoRuleError('order="K" of an array that is not contiguous has no derivative rule: use "C" or "F"')
-    if order in ("A", "K"):
-        return "F" if value.flags.f_contiguous and not value.flags.c_contiguous else "C"
-    return order
 
 
 def ravel(a: Any, order: str = "C") -> Any:
     """np.ravel."""
-    return reshape(a, -1, order)
+    return reshape(a, -1, order) if order != "K" else reshape(transpose(a, _axes_in_memory(np.asarray(raw(a)))), -1)
+
+
+def _axes_in_memory(array: np.ndarray) -> Sequence[int]:
+    """The axes of an array, that of the longest step in memory first, as NumPy's order "K" goes along them."""
+    if not array.size or array.flags.c_contiguous:
+        return range(array.ndim)
+    along: Any = np.nditer(array, ["multi_index"], order="K")
+
+    def place(axis: int) -> int:
+        along.multi_index = tuple(int(n == axis and size > 1) for n, size in enumerate(array.shape))
+        return int(along.iterindex)
+
+    return sorted(range(array.ndim), key=lambda axis: -abs(place(axis) - place(-1)))
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    """np.copy, and a tracer in another memory layout."""
+    return _copy(a, order)
 
 
 def transpose(a: Any, axes: Sequence[int] | None = None) -> Any:
@@ -96,6 +103,23 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     return transpose(a, order)
 
 
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+    """np.rollaxis."""
+    ndim = len(shape_of(a))
+    axis = normalized(axis, ndim)
+    start = normalized(start, ndim + 1) if start >= 0 else normalized(start, ndim)
+    order = [n for n in range(ndim) if n != axis]
+    order.insert(start - (axis < start), axis)
+    return transpose(a, order)
+
+
+def matrix_transpose(x: Any, /) -> Any:
+    """np.matrix_transpose."""
+    if len(shape_of(x)) < 2:
+        raise ValueError(f"matrix_transpose needs two axes at least: the array has the shape {shape_of(x)}")
+    return swapaxes(x, -1, -2)
+
+
 def squeeze(a: Any, axis: int | tuple[int, ...] | None = None) -> Any:
     """np.squeeze."""
     shape = shape_of(a)
@@ -115,7 +139,7 @@ def expand_dims(a: Any, axis: int | Sequence[int]) -> Any:
 
 def broadcast_to(array: Any, shape: Any, subok: bool = False) -> Any:
     """np.broadcast_to."""
-    return _broadcast_to(array, (shape,) if isinstance(shape, int) else tuple(shape))
+    return _broadcast_to(array, (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape))
 
 
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
@@ -137,91 +161,80 @@ def tile(a: Any, reps: Any) -> Any:
     return reshape(spread, tuple(math.prod(pair) for pair in zip(counts, shape, strict=True)))
 
 
-def pad(array: Any, pad_width: Any, mode: str = "constant", **options: Any) -> Any:
-    """np.pad with constants, or with elements of the array ("edge", "reflect", "symmetric", "wrap")."""
-    shape = shape_of(array)
-    if options.get("reflect_type", "even") != "even":
-        raise NoRuleError("np.pad(reflect_type='odd') has no derivative rule yet; 'even' has")
-    if not isinstance(pad_width, dict) and np.asarray(pad_width).dtype.kind not in "iu":
-        raise TypeError(f"pad_width must be integers, got {pad_width!r}")
-    pairs = pad_width.items() if isinstance(pad_width, dict) else enumerate(np.broadcast_to(pad_width, (len(shape), 2)).tolist())
-    found = {normalized(axis, len(shape)): (pair if isinstance(pair, (tuple, list)) else (pair, pair)) for axis, pair in pairs}
-    widths = tuple((int(found.get(n, (0, 0))[0]), int(found.get(n, (0, 0))[1])) for n in range(len(shape)))
-    if mode == "constant":
-        values = options.pop("constant_values", 0)
-        padded = _pad_zeros(array, widths, **options)
-        if type(values) is Tracer:
-            if values.shape:
-                raise NoRuleError("np.pad with several traced constant_values has no derivative rule yet: a single one has")
-            padded = np.where(np.pad(np.ones(shape, bool), widths), padded, values)
-        elif np.any(np.asarray(values) != 0):
-            padded = padded + np.pad(np.zeros(shape, array.dtype), widths, constant_values=values)
-        return padded
-    if mode not in ("edge", "reflect", "symmetric", "wrap"):
-        raise NoRuleError(f"np.pad(mode={mode!r}) has no derivative rule yet; constant, edge, reflect, symmetric and wrap have")
-    for axis, width in enumerate(widths):
-        if width != (0, 0):
-            array = np.take(array, np.pad(np.arange(shape[axis]), width, mode, **options), axis)  # type: ignore[call-overload]
-    return array
+# Joining is linear in a list of operands: one record with a parent for each that is traced.
 
 
-# Concatenation is linear in a list of operands: one record with a parent for each that is traced.
+def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[Any]]) -> Operation:
+    """The operation for np.concatenate or np.stack; `places(shapes, axis)` are the indices of the operands' parts in the whole."""
+
+    def push(record: Record, tangents: Any) -> Any:
+        traced, shapes, axis = record[-1]
+        parts: list[Any] = [None] * len(shapes)
+        for parent, n in zip(record[1:-1], traced, strict=True):
+            parts[n] = tangents.get(parent)
+        dtype = next(np.result_type(raw(part)) for part in parts if part is not None)
+        return function([np.zeros(shape, dtype) if part is None else part for part, shape in zip(parts, shapes, strict=True)], axis)
+
+    def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+        traced, shapes, axis = record[-1]
+        indices = places(shapes, axis)
+        for parent, n in zip(record[1:-1], traced, strict=True):
+            accumulate(cotangents, parent, cotangent[indices[n]])
+
+    name = function.__name__
+    rule = Rule(name, push, pull, lambda record, index, scope: record)
+    declare(name, "linear", function)
+
+    def operation(arrays: Any, axis: int, **options: Any) -> Any:
+        arrays = [_of_list(array) for array in arrays]
+        traced = [n for n, array in enumerate(arrays) if type(array) is Tracer]
+        if not traced:
+            return function(arrays, axis, **options)
+        scope = arrays[traced[0]]._scope
+        for n in traced:
+            if arrays[n]._scope is not scope:
+                scope = innermost(scope, arrays[n]._scope)
+        values = [array._primal if type(array) is Tracer else plain_constant(array) for array in arrays]
+        answer = function(values, axis, **options)
+        if answer.dtype.kind not in "fc":
+            return answer  # a dtype without derivatives was asked for
+        index = len(scope.records)
+        residual = (traced, [shape_of(value) for value in values], normalized(axis, answer.ndim))
+        scope.records.append((rule, *(arrays[n]._index for n in traced), residual))
+        return scope.make(answer, scope, index)
+
+    return operation
 
 
-def _pieces(residual: Any) -> list[tuple[int, Any]]:
-    """For each traced operand its number and the index of its part in the whole."""
-    traced, shapes, axis = residual
-    ends = np.cumsum([shape[axis] for shape in shapes]).tolist()
-    return [(n, (slice(None),) * axis + (slice(ends[n] - shapes[n][axis], ends[n]),)) for n in traced]
+def _of_list(array: Any) -> Any:
+    """A list with tracers among its elements as a tracer, which NumPy cannot make of it."""
+    if not isinstance(array, (list, tuple)):
+        return array
+    elements = [_of_list(element) for element in array]
+    return stack(elements) if any(type(element) is Tracer for element in elements) else array
 
 
-def _push_concatenate(record: Record, tangents: Any) -> Any:
-    traced, shapes, axis = record[-1]
-    parts: list[Any] = [None] * len(shapes)
-    for parent, n in zip(record[1:-1], traced, strict=True):
-        parts[n] = tangents.get(parent)
-    dtype = next(part.dtype for part in parts if part is not None)
-    return np.concatenate([np.zeros(shape, dtype) if part is None else part for part, shape in zip(parts, shapes, strict=True)], axis)
+def _slices(shapes: list[tuple[int, ...]], axis: int) -> list[Any]:
+    ends = itertools.accumulate((shape[axis] for shape in shapes), initial=0)
+    return [(slice(None),) * axis + (slice(start, stop),) for start, stop in itertools.pairwise(ends)]
 
 
-def _pull_concatenate(cotangent: Any, record: Record, cotangents: Any) -> None:
-    for parent, (_, index) in zip(record[1:-1], _pieces(record[-1]), strict=True):
-        accumulate(cotangents, parent, cotangent[index])
-
-
-_CONCATENATE = Rule("concatenate", _push_concatenate, _pull_concatenate, lambda record, index, scope: record)
-declare("concatenate", "linear", np.concatenate)
+_concatenate = _joining(np.concatenate, _slices)
+_stack = _joining(np.stack, lambda shapes, axis: [(slice(None),) * axis + (n,) for n in range(len(shapes))])
 
 
 def concatenate(arrays: Any, axis: int | None = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     """np.concatenate."""
     refuse_out("concatenate", out)
-    arrays = list(arrays)
     if axis is None:
-        arrays, axis = [ravel(array) for array in arrays], 0
-    traced = [n for n, array in enumerate(arrays) if type(array) is Tracer]
-    options: Any = {"casting": casting} if dtype is None else {"casting": casting, "dtype": dtype}
-    if not traced:
-        return np.concatenate(arrays, axis, **options)
-    scope = arrays[traced[0]]._scope
-    for n in traced:
-        scope = innermost(scope, arrays[n]._scope)
-    values = [array._primal if type(array) is Tracer else plain_constant(array) for array in arrays]
-    answer = np.concatenate(values, axis, **options)
-    index = len(scope.records)
-    residual = (traced, [value.shape for value in values], normalized(axis, answer.ndim))
-    scope.records.append((_CONCATENATE, *(arrays[n]._index for n in traced), residual))
-    return scope.make(answer, scope, index)
+        arrays, axis = [ravel(_of_list(array)) for array in arrays], 0
+    return _concatenate(arrays, axis, casting=casting, **({} if dtype is None else {"dtype": dtype}))
 
 
 def stack(arrays: Any, axis: int = 0, out: None = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
-    """np.stack, as a concatenation along a new axis."""
+    """np.stack."""
     refuse_out("stack", out)
-    arrays = list(arrays)
-    shapes = {shape_of(array) for array in arrays}
-    if len(shapes) > 1:
-        raise ValueError(f"stack needs arrays of one shape, got {sorted(shapes)}")
-    return concatenate([expand_dims(array, axis) for array in arrays], axis, dtype=dtype, casting=casting)
+    return _stack(arrays, axis, casting=casting, **({} if dtype is None else {"dtype": dtype}))
 
 
 _OPERATIONS: dict[Any, Any] = {
@@ -235,9 +248,12 @@ _OPERATIONS: dict[Any, Any] = {
     np.broadcast_to: broadcast_to,
     np.roll: roll,
     np.tile: tile,
-    np.pad: pad,
+    np.copy: copy,
+    np.rollaxis: rollaxis,
     np.concatenate: concatenate,
     np.stack: stack,
 }
+if hasattr(np, "matrix_transpose"):
+    _OPERATIONS[np.matrix_transpose] = matrix_transpose
 for _function, _operation in _OPERATIONS.items():
     register(_function, _operation)

@@ -1,7 +1,7 @@
 """The methods of ufuncs of two arguments, by NumPy's own steps: `reduce`, `accumulate`, `reduceat`, `outer`.
 
 Owns what holds for any ufunc. Those that are fast or exact in another way (add.reduce is a sum) are registered by their families, which
-come first; imported last. Going step by step may differ from NumPy in the last digit: its loop along one axis is another one.
+win. Going step by step may differ from NumPy in the last digit: its loop along one axis is another one.
 """
 
 from __future__ import annotations

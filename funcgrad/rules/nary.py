@@ -104,7 +104,7 @@ def _operation(
     return operation
 
 
-def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[int] | None = None) -> Operation:
+def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[int] | None = None, name: str | None = None) -> Operation:
     """Define an elementwise primitive of any number of arguments.
 
     Args:
@@ -112,6 +112,7 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
         partials: for each argument `(t, *operands) -> t times the derivative`; None for an argument without derivative (a condition).
         keeps: the numbers of the operands that the partials use the values of; None for all. The others come as placeholders that have
             only shape and dtype.
+        name: the primitive's, where `function` is one of our own and not one of NumPy's to take the place of.
 
     Returns:
         The operation. Operands broadcast against one another.
@@ -125,7 +126,8 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
         >>> grad(nextafter)(1.0, 2.0)
         1.0
     """
-    name = function.__name__
+    is_ours = name is not None
+    name = name or str(function.__name__)
 
     def parts(transform: Callable[[Any], Any]) -> tuple[Directional, Directional]:
         products: Any = [partial and transform(partial) for partial in partials]
@@ -147,8 +149,7 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
 
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise", function)
-    register(function, operation)
-    return operation
+    return operation if is_ours else register(function, operation)
 
 
 def linear(function: Any, transpose: Directional, name: str | None = None) -> Any:

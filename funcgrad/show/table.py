@@ -79,7 +79,7 @@ def operation_text(record: Record) -> str:
 
 def _number_text(value: Any) -> str:
     if np.ndim(value) == 0:
-        return f"{float(value):.6g}"
+        return f"{complex(value) if np.iscomplexobj(value) else float(value):.6g}"
     if np.size(value) > 6:
         return f"{value.dtype}{value.shape}"
     return np.array2string(value, precision=4, separator=", ").replace("\n", "")

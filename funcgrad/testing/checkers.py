@@ -20,7 +20,7 @@ from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.recording import output_leaves
 from funcgrad.transforms.reverse import vjp
 
-TOLERANCES = {"float16": 2e-2, "float32": 1e-3}
+TOLERANCES = {"float16": 2e-2, "float32": 1e-3, "complex64": 1e-3}
 """What a derivative of each dtype may differ by, relative and absolute; `TOLERANCE` for the others."""
 TOLERANCE = 1e-6
 
@@ -48,9 +48,14 @@ class _Check:
         """A random direction in the space of each leaf, no entry near zero."""
         found = []
         for value in values:
-            numbers = self.rng.uniform(0.5, 1.5, np.shape(value)) * self.rng.choice([-1.0, 1.0], np.shape(value))
+            numbers = self._draw(np.shape(value))
+            if np.iscomplexobj(value):
+                numbers = numbers + 1j * self._draw(np.shape(value))
             found.append(float(numbers) if type(value) is float else np.asarray(numbers, value.dtype)[()])
         return found
+
+    def _draw(self, shape: tuple[int, ...]) -> Any:
+        return self.rng.uniform(0.5, 1.5, shape) * self.rng.choice([-1.0, 1.0], shape)
 
     def tolerances(self, values: Sequence[Any]) -> tuple[float, float]:
         """atol and rtol, by default those of the narrowest dtype."""
@@ -108,7 +113,7 @@ def _error(expected: Any, got: Any, atol: float, rtol: float, source: str, scale
     )
     rest = f"; {np.count_nonzero(wrong)} of {wrong.size} entries are wrong" if wrong.size > 1 else ""
     return (
-        f"{place}expected {float(expected[worst])!r} {source}{note}, got {float(got[worst])!r}, difference {float(difference[worst]):.3g}, "
+        f"{place}expected {expected[worst].item()!r} {source}{note}, got {got[worst].item()!r}, difference {float(difference[worst]):.3g}, "
         f"allowed {float(allowed[worst]):.3g}{rest}"
     )
 
@@ -156,12 +161,12 @@ def _check_vjp(check: _Check, what: str, f: Callable[..., Any], f_vjp: Callable[
     got = inputs.take(f"{what}: the cotangent", pullback(tree.unflatten(output.treedef, cotangents)))
 
     def error(directions: list[Any]) -> str | None:
-        """By <ct, J t> = <J' ct, t>, relative to what the terms add up to without their signs."""
+        """By <ct, J t> = <J' ct, t> (their real parts), relative to what the terms add up to without their signs."""
         pushed = central(check.name, f, inputs.leaves, inputs.treedef, directions, check.eps)
         with np.errstate(all="ignore"):
             terms = [wide(ct) * t for ct, t in zip(cotangents, pushed, strict=True)]
-            expected, scale = sum(float(np.sum(one)) for one in terms), sum(float(np.sum(np.abs(one))) for one in terms)
-            product = sum(float(np.sum(wide(x) * wide(t))) for x, t in zip(got, directions, strict=True))
+            expected, scale = sum(float(np.sum(one).real) for one in terms), sum(float(np.sum(np.abs(one))) for one in terms)
+            product = sum(float(np.sum(wide(x) * wide(t)).real) for x, t in zip(got, directions, strict=True))
         return _error(expected, product, atol, rtol, "by differences", scale)
 
     tangents = check.directions(inputs.leaves)
@@ -229,14 +234,15 @@ def check_grads(
         args: tuple of f's arguments: where to check.
         order: the highest order, 1 or more.
         modes: which of "fwd" (jvp) and "rev" (vjp) to use.
-        atol: what may differ, absolute; if None 1e-6, but 1e-3 with a float32 among arguments and outputs and 2e-2 with a float16.
+        atol: what may differ, absolute; if None 1e-6, but 1e-3 with a float32 or complex64 among arguments and outputs, 2e-2 with a
+            float16.
         rtol: what may differ, relative; if None as `atol`.
         eps: the step of differences, 1e-3 if None.
 
     Raises:
         CheckError: a derivative is wrong, or not of the structure, shape and dtype it should have, or f's value changes under a transform.
             Says at which order, by which nesting of modes, with respect to which argument, what was expected and what was got.
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
         InputValueError: an unknown mode, an order below 1.
 
     Example:
@@ -267,7 +273,7 @@ def check_jvp(
 
     Raises:
         CheckError: the value or the tangent is wrong; says where and by how much.
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
 
     Example:
         >>> check_jvp(np.sin, (0.5,))
@@ -295,7 +301,7 @@ def check_vjp(
 
     Raises:
         CheckError: the value or a cotangent is wrong; says where and by how much.
-        InputTypeError: an argument or an output that is no real number or array.
+        InputTypeError: an argument or an output that is no floating-point number or array.
 
     Example:
         >>> check_vjp(np.multiply, (0.5, 2.0))

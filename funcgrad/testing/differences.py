@@ -18,29 +18,31 @@ COMPLEX_EPS = 1e-20
 
 
 def wide(value: Any) -> Any:
-    """A leaf that differences can be taken at: float64 at least, so that they are as good for narrow dtypes."""
-    if isinstance(value, np.ndarray | np.generic) and value.dtype.itemsize < 8:
-        return value.astype(np.float64)
+    """A leaf that differences can be taken at: float64 or complex128 at least, so that they are as good for narrow dtypes."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.astype(np.result_type(value.dtype, np.float64), copy=False)
     return value
 
 
 def leaves_of(name: str, args: Sequence[Any], places: Sequence[int]) -> tuple[list[Any], tree.TreeDef]:
-    """The leaves of all arguments, Python ints as floats, and the structure of the tuple of arguments.
+    """The leaves of all arguments, Python ints as floats, Python complex numbers as NumPy's, and the structure of the tuple of arguments.
 
     Raises:
-        InputTypeError: a leaf is no real floating-point number or array; says at which argument and tree path.
+        InputTypeError: a leaf is no floating-point number or array; says at which argument and tree path.
     """
     found: list[Any] = []
     for place, arg in zip(places, args, strict=True):
         for path, value in tree.flatten_with_path(arg)[0]:
             if type(value) in (float, int):
                 found.append(float(value))
-            elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
+            elif type(value) is complex:
+                found.append(np.complex128(value))
+            elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "fc":
                 found.append(value)
             else:
                 got = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.60} ({type(value).__name__})"
                 where = f"argument {place}" + (f" at {path}" if path else "")
-                raise InputTypeError(f"{name}: {where} is {got}, wanted a real floating-point number or array of them")
+                raise InputTypeError(f"{name}: {where} is {got}, wanted a floating-point number or array of them")
     return found, tree.structure(tuple(args))
 
 
@@ -76,8 +78,10 @@ def complex_step(
     """The leaves of f's directional derivative, to all digits where f is analytic and takes complex numbers.
 
     Raises:
-        InputTypeError: f is not analytic: its output is real.
+        InputTypeError: an argument is complex already, or f is not analytic: its output is real.
     """
+    if any(map(np.iscomplexobj, leaves)):
+        raise InputTypeError(f'{name}: the complex step is for real arguments: use method="differences"')
     moved = [wide(x) + 1j * eps * wide(t) for x, t in zip(leaves, tangents, strict=True)]
     found = [np.asarray(one) for one in tree.leaves(f(*tree.unflatten(treedef, moved)))]
     for one in found:
@@ -106,10 +110,10 @@ def numerical_grad(
         eps: the step; if None 1e-3 for differences and 1e-20 for the complex step.
 
     Returns:
-        A function with f's arguments; its result has the form of that of `grad(f, argnums)`.
+        A function with f's arguments; its result has the form of that of `grad(f, argnums)`: df/dx - i df/dy for a complex x + iy.
 
     Raises:
-        InputTypeError: an argument that is no real number or array; an output that is no real number, or not analytic.
+        InputTypeError: an argument that is no floating-point number or array; an output that is no real number, or not analytic.
         InputValueError: `argnums` out of range, an unknown method.
 
     Example:
@@ -158,19 +162,22 @@ def numerical_grad(
 
 
 def _units(value: Any) -> Iterator[Any]:
-    """The unit directions of a leaf."""
+    """The unit directions of a leaf, of a complex one those of all real and then those of all imaginary parts."""
     if type(value) is float:
         yield 1.0
         return
-    for k in range(value.size):
-        unit = np.zeros(value.size)
-        unit[k] = 1.0
-        yield unit.reshape(value.shape)
+    for one in (1.0, 1.0j) if np.iscomplexobj(value) else (1.0,):
+        for k in range(value.size):
+            unit = np.zeros(value.size, type(one))
+            unit[k] = one
+            yield unit.reshape(value.shape)
 
 
 def _shaped(entries: list[Any], value: Any) -> Any:
     """The derivatives for each number of a leaf, in the form of the leaf."""
     if type(value) is float:
         return float(entries[0])
+    if np.iscomplexobj(value):
+        entries = [x - 1j * y for x, y in zip(entries[: value.size], entries[value.size :], strict=True)]
     array = np.asarray(entries, value.dtype).reshape(value.shape)
     return array[()] if isinstance(value, np.generic) else array

@@ -30,6 +30,6 @@ OPERATORS: dict[Any, Callable[..., Any]] = {
 
 METHODS = {
     "clip", "conjugate", "cumsum", "dot", "max", "mean", "min", "prod", "ravel", "repeat", "squeeze", "std", "sum", "take", "var",
-    "argmax", "argmin", "argsort", "any", "all", "round",
+    "argmax", "argmin", "argsort", "any", "all", "round", "argpartition", "cumprod", "diagonal", "nonzero", "searchsorted", "trace",
 }  # fmt: skip
 """Methods of arrays with the arguments of the function of that name."""

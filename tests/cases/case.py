@@ -5,14 +5,22 @@ Points keep their distance from kinks, ties and the ends of domains, so that dif
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+import funcgrad.numpy  # noqa: F401 - says which families there are
 from funcgrad import tree
+from funcgrad.primitive import LATE
 from tests.witnesses import COARSE, DIFFERENCE
+
+for _module, _family in tuple(LATE):
+    if _module.partition(".")[0] == "numpy" or importlib.util.find_spec("scipy"):
+        importlib.import_module(_family)
 
 
 class Points:

@@ -67,6 +67,8 @@ _Z = points.complex(2, 3)
 CASES += [
     *(case(f, _Z, note=f"complex, {options}", analytic=False, call=lambda f, x, options=options: f(x, **options))
       for f in (np.sum, np.mean, np.prod, np.var, np.std, np.cumsum) for options in ({}, {"axis": 0}, {"axis": -1})),
-    case(np.sum, _Z, where=_SOME, analytic=False), case(np.var, _Z, where=_SOME, analytic=False), case(np.max, _Z, analytic=False),
+    case(np.sum, _Z, where=_SOME, note="complex, where", analytic=False),
+    case(np.var, _Z, where=_SOME, note="complex, where", analytic=False),
+    case(np.max, _Z, analytic=False),
     case(np.sum, real(3), call=lambda f, x: f(x, dtype=np.result_type(x.dtype, np.complex64)), note="to complex"),
 ]  # fmt: skip

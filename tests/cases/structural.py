@@ -10,7 +10,7 @@ from tests.cases.case import Points, case
 points = Points(21)
 real = points.real
 
-M, C = real(2, 3), real(2, 3, 4)
+V, M, C = real(3), real(2, 3), real(2, 3, 4)
 
 CASES = [
     case(np.reshape, M, call=lambda f, x: f(x, (3, 2))),
@@ -32,10 +32,15 @@ CASES = [
     case(np.roll, C, shift=1, axis=(0, 2)),
     case(np.tile, real(3), reps=2), case(np.tile, M, reps=(2, 1)), case(np.tile, real(3), reps=(2, 2)), case(np.tile, C, reps=2),
     case(np.tile, 0.7, reps=3),
-    case(np.pad, real(4), pad_width=2), case(np.pad, M, pad_width=((1, 0), (2, 3))), case(np.pad, M, pad_width=(1, 2)),
-    case(np.pad, M, pad_width=1, constant_values=4.0), case(np.pad, M, pad_width=1, mode="edge"),
-    case(np.pad, M, pad_width=1, mode="reflect"),
-    case(np.pad, M, pad_width=((1, 1), (0, 2)), mode="symmetric"), case(np.pad, M, pad_width=2, mode="wrap"),
+    case(np.rollaxis, C, axis=2), case(np.rollaxis, C, axis=0, start=2), case(np.rollaxis, C, axis=-1, start=1),
+    case(np.rollaxis, C, axis=1, start=-1), case(np.rollaxis, C, axis=0, start=3),
+    case(np.copy, M), case(np.copy, M, order="F"), case(np.copy, real()), case(np.copy, 0.7),
+    *(case(np.ravel, C, call=lambda f, x, order=order: f(x[:, ::-1, ::2].transpose(2, 0, 1), order=order), note=f"of a view, order {order}")
+      for order in "CFAK"),
+    case(np.ravel, C, call=lambda f, x: f(np.transpose(x, (2, 0, 1)), "K"), note="of a transpose, order K"),
+    case(np.reshape, C, call=lambda f, x: f(np.transpose(x), (6, 4), order="A"), note="of a transpose, order A"),
+    case(np.reshape, C, call=lambda f, x: f(x[:, ::-1], (6, 4), order="A"), note="of a view, order A"),
+    case(np.broadcast_to, V, shape=np.int64(3)),
     case(np.concatenate, M, real(2, 2), call=lambda f, x, y: f([x, y], 1), note="axis 1"),
     case(np.concatenate, M, real(1, 3), call=lambda f, x, y: f((x, y)), note="axis 0"),
     case(np.concatenate, M, call=lambda f, x: f([x, np.ones((2, 2)), 2.0 * x], axis=-1), note="with a constant"),
@@ -54,4 +59,12 @@ CASES = [
     case(operators.in_kind, real(), call=lambda f, x: f(x, np.ndarray, x.dtype), note="as an array"),
     case(operators.in_kind, real(), call=lambda f, x: f(x, x.dtype.type, x.dtype), note="as a scalar"),
     case(operators.astype, real(3), call=lambda f, x: x.astype(np.longdouble), note="wider", analytic=False),
+    *(case(f, points.complex(2, 3), note="complex", analytic=False) for f in (np.ravel, np.transpose, np.squeeze, np.flip, np.copy)),
+    case(np.concatenate, points.complex(3), real(2), call=lambda f, x, y: f([x, y]), note="complex and real", analytic=False),
+    case(np.stack, points.complex(3), real(3), call=lambda f, x, y: f([x, y]), note="complex and real", analytic=False),
+    case(np.broadcast_to, points.complex(3), shape=(2, 3), note="complex", analytic=False),
+    case(np.roll, points.complex(3), shift=1, note="complex", analytic=False),
+    case(np.tile, points.complex(2), reps=2, note="complex", analytic=False),
 ]  # fmt: skip
+if hasattr(np, "matrix_transpose"):
+    CASES += [case(np.matrix_transpose, M), case(np.matrix_transpose, real(3, 2, 2))]

@@ -19,8 +19,6 @@ _EXACT = {np.add, np.multiply, np.maximum, np.minimum, np.subtract}
 _BROKEN = {np.power, np.float_power, np.arctan2}
 """Along the last axis NumPy's vector loops for these reduce wrongly: power.reduce([1.3, 0.4, 2.1]) gives 1.3**2.1."""
 _POSITIVE = {np.power, np.float_power}
-_APART = np.array([[1.3, 0.4, 2.1, 0.7], [0.9, 1.9, 0.5, 1.6]])
-"""For quotients and remainders: no value near a whole multiple of one that comes after it, nor of a remainder."""
 
 
 def _array(ufunc: Any) -> np.ndarray:
@@ -44,15 +42,17 @@ for _key in OPERATIONS:
         else:
             _found += [case(_function, _array(_ufunc), axis=axis, **_wide) for axis in ((0,) if _ufunc in _BROKEN else (0, 1))]
 
+_SOME = np.array([[True, False, True], [False, True, True]])
 for _ufunc in (np.hypot, np.logaddexp, np.subtract, np.maximum, np.multiply, np.add):
     CASES += [
         case(_ufunc.reduce, real(2, 3), axis=-1, keepdims=True, exact=_ufunc in _EXACT),
         case(_ufunc.reduce, real(4), exact=_ufunc in _EXACT),
     ]
 CASES += [
-    case(np.hypot.reduce, real(2, 3), axis=1, initial=0.5, exact=False), case(np.power.reduce, positive(3, 2), axis=0, initial=1.5, exact=False),
-    case(np.hypot.reduce, real(2, 3), call=lambda f, x: f(x, 1, where=np.array([[True, False, True], [False, True, True]])), note="where", exact=False),
+    case(np.hypot.reduce, real(2, 3), axis=1, initial=0.5, exact=False),
+    case(np.power.reduce, positive(3, 2), axis=0, initial=1.5, exact=False),
+    case(np.hypot.reduce, real(2, 3), call=lambda f, x: f(x, 1, where=_SOME), note="where", exact=False),
     case(np.add.reduceat, real(5), call=lambda f, x: f(x, [1, 3, 2])),
-    *(case(f, real(3), call=lambda f, x: np.where([True, False, True], f(x, where=np.array([True, False, True]), out=None), 0.0), note="where")
+    *(case(f, real(3), call=lambda f, x: np.where(_SOME[0], f(x, where=_SOME[0], out=None), 0.0), note="where")
       for f in (np.sin, np.exp)),
 ]  # fmt: skip

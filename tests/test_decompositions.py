@@ -1,0 +1,269 @@
+"""Decompositions at special points: repeated and vanishing values, the triangle that is read, phases, result types.
+
+The right values are closed forms, or differences of NumPy's own functions.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import grad, jacfwd, jacrev, jvp, vjp
+from funcgrad.errors import NoRuleError
+from tests.witnesses import COARSE, assert_close, differences, inner, like
+
+A = np.array
+NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2
+TWICE = A([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
+"""Eigenvalues 1, 1 and 4, as far as rounding lets them be equal."""
+
+
+def turned(values: Any, seed: int = 1, kind: Any = float) -> np.ndarray:
+    """A Hermitian matrix with these eigenvalues."""
+    q = np.linalg.qr(like(np.zeros((len(values), len(values)), kind), seed))[0]
+    return q * A(values) @ q.conj().T
+
+
+def lower(x: np.ndarray) -> np.ndarray:
+    """The gradient in a symmetric matrix as one in the triangle that is read."""
+    return np.tril(x + x.T, -1) + np.diag(np.diag(x))
+
+
+# ------------------------------------------------------------------------------------------------ triangles
+
+
+@pytest.mark.parametrize("kind", [float, complex])
+@pytest.mark.parametrize(
+    ("function", "is_lower"),
+    [
+        (np.linalg.cholesky, True),
+        (lambda x: np.linalg.eigvalsh(x), True),
+        (lambda x: np.linalg.eigvalsh(x, "U"), False),
+        (lambda x: np.linalg.eigh(x)[0], True),
+        (lambda x: np.linalg.eigh(x, "U")[0], False),
+        (lambda x: np.linalg.pinv(x, hermitian=True), True),
+        (lambda x: np.linalg.svd(x, hermitian=True, compute_uv=False), True),
+        *([(lambda x: np.linalg.cholesky(x, upper=True), False)] if NUMPY_2 else []),
+    ],
+)
+def test_what_is_not_read_has_no_gradient(function: Any, is_lower: bool, kind: Any):
+    x = turned([1.0, 2.0, 4.0], kind=kind)
+    (back,) = vjp(function, x)[1](like(function(x), 2))
+    other, own = np.triu(back, 1), np.tril(back, -1)
+    if not is_lower:
+        other, own = own, other
+    assert np.count_nonzero(own) == 3
+    assert np.count_nonzero(other) == 0
+    assert_close(np.imag(np.diag(back)), np.zeros(3), 0.0)
+
+
+def test_what_is_not_read_may_be_anything():
+    x = turned([1.0, 2.0, 4.0])
+    x[np.triu_indices(3, 1)] = np.nan
+    assert_close(grad(lambda x: np.sum(np.linalg.cholesky(x)))(x), grad(lambda x: np.sum(np.linalg.cholesky(x)))(np.tril(x)), 0.0)
+
+
+def test_a_symmetrized_input_has_a_symmetric_gradient():
+    x = turned([1.0, 2.0, 4.0])
+    got = grad(lambda x: np.linalg.eigvalsh((x + x.T) / 2)[0])(x)
+    v = np.linalg.eigh(x)[1][:, 0]
+    assert_close(got, np.outer(v, v), 1e-13)
+
+
+# ------------------------------------------------------------------------------------------------ repeated eigenvalues
+
+REPEATED = {"identity": np.eye(3), "zero": np.zeros((3, 3)), "equal to rounding": TWICE, "diagonal": np.diag([2.0, -1.0, 2.0])}
+each_repeated = pytest.mark.parametrize("x", list(REPEATED.values()), ids=list(REPEATED))
+
+
+@each_repeated
+def test_symmetric_functions_of_repeated_eigenvalues(x: np.ndarray):
+    """The gradient of sum(w**3) is 3 X**2."""
+    assert_close(grad(lambda x: np.sum(np.linalg.eigvalsh(x) ** 3))(x), lower(3 * x @ x), 1e-13)
+    assert_close(grad(lambda x: np.sum(np.linalg.eigh(x)[0] ** 3))(x), lower(3 * x @ x), 1e-13)
+    assert_close(jvp(lambda x: np.sum(np.linalg.eigh(x)[0] ** 3), (x,), (np.ones((3, 3)),))[1], np.sum(3 * x @ x), 1e-13)
+
+
+@each_repeated
+def test_functions_of_the_matrix_that_its_eigenvectors_put_together(x: np.ndarray):
+    """|V diag(w) V^T|**2 and the trace of V diag(exp(w)) V^T."""
+
+    def square(x: Any) -> Any:
+        w, v = np.linalg.eigh(x)
+        return np.sum(((v * w) @ v.T) ** 2)
+
+    def trace(x: Any) -> Any:
+        w, v = np.linalg.eigh(x)
+        return np.trace((v * np.exp(w)) @ v.T)
+
+    w, v = np.linalg.eigh(x)
+    exponential = (v * np.exp(w)) @ v.T
+    for f, wanted in ((square, 2 * x), (trace, exponential)):
+        assert_close(grad(f)(x), lower(wanted), 1e-12)
+        assert_close(jvp(f, (x,), (np.ones((3, 3)),))[1], np.sum(wanted), 1e-12)
+
+
+@pytest.mark.parametrize("x", [TWICE, np.diag([1.0, 1.0, 4.0]), turned([1.0, 1.0, 4.0]), turned([1.0, 1.0, 4.0], kind=complex)])
+def test_projections_onto_the_space_of_a_repeated_eigenvalue(x: np.ndarray):
+    """dP = (P dX Q + Q dX P) / (1 - 4), with Q the projection onto the rest."""
+
+    def projection(x: Any) -> Any:
+        v = np.linalg.eigh(x)[1][:, :2]
+        return v @ np.conj(v).T
+
+    p = projection(x)
+    q = np.eye(3) - p
+    t = like(x, 3)
+    t = t + t.conj().T
+    wanted = (p @ t @ q + q @ t @ p) / (1.0 - 4.0)
+    assert_close(jvp(projection, (x,), (t,))[1], wanted, 1e-13)
+    cotangent = like(p, 4)
+    assert float(inner(vjp(projection, x)[1](cotangent)[0], t)) == pytest.approx(float(inner(cotangent, wanted)), abs=1e-12)
+
+
+def test_eigenvalues_of_a_matrix_without_an_order():
+    x = np.diag([2.0, -1.0, 2.0])
+    assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x) ** 2))(x), 2 * x, 1e-13)
+    assert_close(grad(lambda x: np.sum(np.linalg.eig(x)[0] ** 2))(x), 2 * x, 1e-13)
+    rotation = A([[0.0, -1.0], [1.0, 0.0]])
+    assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x)).real)(rotation), np.eye(2), 1e-14)
+    assert_close(grad(lambda x: np.prod(np.linalg.eigvals(x)).real)(rotation), A([[0.0, -1.0], [1.0, 0.0]]), 1e-14)
+
+
+# ------------------------------------------------------------------------------------------------ singular values
+
+
+def test_singular_values_that_are_equal_or_zero():
+    x = np.zeros((3, 2))
+    assert_close(grad(lambda x: np.sum(np.linalg.svd(x, compute_uv=False)))(x), x, 0.0)
+    for x in (np.eye(3), A([[0.0, 2.0], [2.0, 0.0], [0.0, 0.0]]), np.ones((2, 3)), np.diag([2.0, 2.0, 0.0])):
+        for values in (lambda x: np.linalg.svd(x, compute_uv=False), lambda x: np.linalg.svd(x)[1], lambda x: np.linalg.svd(x, False)[1]):
+            assert_close(grad(lambda x, values=values: np.sum(values(x) ** 2))(x), 2 * x, 1e-14)
+            assert_close(jvp(lambda x, values=values: np.sum(values(x) ** 4), (x,), (x,))[1], 4 * np.sum(values(x) ** 4), 1e-14)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4), (2, 3, 2)])
+@pytest.mark.parametrize("kind", [float, complex])
+def test_the_polar_factor_where_singular_values_are_equal(shape: Any, kind: Any):
+    """At a matrix Q with orthonormal columns (or rows) it grows by dX less what lies symmetrically along Q."""
+    tall = (*shape[:-2], max(shape[-2:]), min(shape[-2:]))
+    q = np.linalg.qr(like(np.zeros(tall, kind), 5))[0]
+    t = like(q, 6)
+    along = np.conj(np.swapaxes(q, -1, -2)) @ t
+    wanted = t - q @ (along + np.conj(np.swapaxes(along, -1, -2))) / 2
+
+    def polar(x: Any) -> Any:
+        u, _, vh = np.linalg.svd(x, full_matrices=False)
+        return u @ vh
+
+    if shape[-1] > shape[-2]:
+        q, t, wanted = (np.swapaxes(x, -1, -2) for x in (q, t, wanted))
+    assert_close(jvp(polar, (2 * q,), (2 * t,))[1], wanted, 1e-14)
+    cotangent = like(q, 7)
+    assert float(inner(vjp(polar, 2 * q)[1](cotangent)[0], 2 * t)) == pytest.approx(float(inner(cotangent, wanted)), abs=1e-12)
+
+
+@pytest.mark.parametrize("shape", [(3, 3), (4, 2), (2, 4)])
+@pytest.mark.parametrize("full", [True, False])
+def test_factors_put_together_are_the_matrix(shape: Any, full: bool):
+    x, k = like(np.zeros(shape), 8), min(shape)
+
+    def product(x: Any) -> Any:
+        u, s, vh = np.linalg.svd(x, full_matrices=full)
+        return (u[:, :k] * s) @ vh[:k]
+
+    def unit(x: Any) -> Any:
+        u, _, vh = np.linalg.svd(x, full_matrices=full)
+        return u.T @ u, vh @ vh.T
+
+    t = like(x, 9)
+    assert_close(jvp(product, (x,), (t,))[1], t, 1e-13)
+    assert_close(vjp(product, x)[1](t)[0], t, 1e-13)
+    for part in jvp(unit, (x,), (t,))[1]:
+        assert_close(part, np.zeros_like(part), 1e-13)
+
+
+# ------------------------------------------------------------------------------------------------ vectors as NumPy computes them
+
+
+@pytest.mark.parametrize("function", [np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.qr], ids=lambda f: f.__name__)
+def test_phases_are_those_of_numpy(function: Any):
+    x = turned([1.0, 2.0, 4.0], 1, complex) + 0.1 * like(np.zeros((3, 3), complex), 2)
+    t = like(x, 10)
+    _, out = jvp(function, (x,), (t,))
+    assert_close(out, differences(function, (x,), (t,), False), 10 * COARSE)
+
+
+def test_phases_that_are_not_determined_do_not_hurt():
+    """The first row, where LAPACK makes vectors real, is zero but for one of them."""
+    x = np.zeros((3, 3), complex)
+    x[0, 0], x[1:, 1:] = 5.0, turned([1.0, 2.0], 3, complex)
+
+    def f(x: Any) -> Any:
+        w, v = np.linalg.eigh(x)
+        return np.sum(np.abs(v[1]) ** 2 * w)
+
+    t = like(x, 11)
+    assert_close(jvp(f, (x,), (t,))[1], t[1, 1].real, 1e-14)
+    assert_close(grad(f)(x), np.diag([0.0, 1.0, 0.0]), 1e-14)
+
+
+def test_eigenvectors_keep_their_length():
+    x = A([[0.4, -1.3, 0.2], [1.1, 0.6, -0.3], [0.2, 0.5, 3.0]])
+    back = grad(lambda x: np.sum(np.abs(np.linalg.eig(x)[1]) ** 2))(x)
+    assert back.dtype == float
+    assert_close(back, np.zeros((3, 3)), 1e-14)
+
+
+# ------------------------------------------------------------------------------------------------ results and options
+
+
+def test_results_come_as_numpys_own_types():
+    calls = [np.linalg.eigh, np.linalg.eig, np.linalg.svd, np.linalg.qr, lambda x: np.linalg.svd(x, hermitian=True)]
+    for call in calls:
+        seen: list[Any] = []
+
+        def f(x: Any, call: Any = call, seen: list[Any] = seen) -> Any:
+            seen.append(call(x))
+            return np.sum(seen[0][0])
+
+        grad(f)(TWICE + np.diag([1.0, 2.0, 3.0]))
+        assert type(seen[0]) is type(call(np.eye(2)))
+
+
+def test_a_matrix_that_is_not_positive_definite_raises_as_in_numpy():
+    with pytest.raises(np.linalg.LinAlgError, match="positive definite"):
+        grad(lambda x: np.sum(np.linalg.cholesky(x)))(-np.eye(2))
+
+
+def test_modes_of_qr_without_a_rule_are_named():
+    with pytest.raises(NoRuleError, match="mode='raw'"):
+        vjp(lambda x: np.linalg.qr(x, "raw"), np.eye(2))
+    with pytest.raises(ValueError, match="mode 'thin'"):
+        vjp(lambda x: np.linalg.qr(x, "thin"), np.eye(2))
+
+
+def test_both_triangles_of_any_name():
+    x = turned([1.0, 2.0, 4.0])
+    with pytest.raises(ValueError, match="UPLO"):
+        vjp(lambda x: np.linalg.eigh(x, "X"), x)
+    np.testing.assert_array_equal(jacrev(lambda x: np.linalg.eigvalsh(x, "u"))(x), jacrev(lambda x: np.linalg.eigvalsh(x, "U"))(x))
+
+
+def test_cholesky_of_a_stack_in_float32():
+    x = np.stack([turned([1.0, 2.0, 4.0], seed) for seed in (1, 2)])
+    exact = jacfwd(np.linalg.cholesky)(x)
+    got = jacfwd(np.linalg.cholesky)(x.astype(np.float32))
+    assert got.dtype == np.float32
+    assert_close(got, exact, 1e-5)
+
+
+def test_the_log_determinant_by_cholesky_is_that_of_slogdet():
+    x = turned([1.0, 2.0, 4.0])
+
+    def by_cholesky(x: Any) -> Any:
+        return 2 * np.sum(np.log(np.linalg.cholesky(x)[np.arange(3), np.arange(3)]))
+
+    assert_close(grad(by_cholesky)(x), lower(np.linalg.inv(x)), 1e-14)
