@@ -1,0 +1,151 @@
+"""What SciPy has and funcgrad has no rule for: SciPy's own on plain values, an error by name on tracers.
+
+Owns that one mechanism, for all modules of `funcgrad.scipy`. SciPy's functions do not hand a call to us as NumPy's do, so each module gives
+its own functions and lets the rest pass through here.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterable
+from types import ModuleType
+from typing import Any
+
+from funcgrad.errors import NoRuleError
+from funcgrad.primitive import OPERATIONS
+from funcgrad.tracer import Tracer
+
+
+def has_tracer(*values: Any) -> bool:
+    """Whether a tracer is among the values, or in lists, tuples and dicts of them."""
+    waiting: list[Any] = list(values)
+    while waiting:
+        value = waiting.pop()
+        if type(value) is Tracer:
+            return True
+        if isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+    return False
+
+
+class WithoutRule:
+    """A function or class of SciPy that refuses tracers by name, and so do its methods (`scipy.stats.norm.entropy`)."""
+
+    def __init__(self, wrapped: Any, name: str) -> None:
+        functools.update_wrapper(self, wrapped, updated=())
+        self.__name__ = name
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        """SciPy's own, unless a tracer is among the arguments."""
+        if has_tracer(args, options):
+            raise NoRuleError(
+                f"{self.__name__} has no derivative rule yet: compose it from operations that have one, or use "
+                "funcgrad.stop_gradient(x) where its result is to count as a constant"
+            )
+        return self.__wrapped__(*args, **options)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        return _guarded(getattr(self.__wrapped__, name), f"{self.__name__}.{name}")
+
+    def __repr__(self) -> str:
+        return f"<{self.__name__}, without a derivative rule>"
+
+    def __instancecheck__(self, value: Any) -> bool:
+        return isinstance(value, self.__wrapped__)
+
+    def __subclasscheck__(self, kind: type) -> bool:
+        return issubclass(kind, self.__wrapped__)
+
+    def __mro_entries__(self, bases: Any) -> tuple[Any, ...]:
+        return (self.__wrapped__,)
+
+
+def _guarded(value: Any, name: str) -> Any:
+    """A callable that refuses tracers; exceptions, constants, submodules, and ufuncs that have a rule, as they are."""
+    is_exception = isinstance(value, type) and issubclass(value, BaseException)
+    if not callable(value) or is_exception or _has_operation(value):
+        return value
+    return WithoutRule(value, name)
+
+
+def _has_operation(value: Any) -> bool:
+    try:
+        return value in OPERATIONS
+    except TypeError:  # not hashable
+        return False
+
+
+def without_rules(module: ModuleType, own: Iterable[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """What a module of `funcgrad.scipy` takes for its `__getattr__` and `__dir__`.
+
+    Args:
+        module: SciPy's module of that name.
+        own: names that the module defines beyond those of SciPy.
+
+    Returns:
+        `__getattr__`, which gives SciPy's functions and classes so that tracers among their arguments raise NoRuleError, and all else
+        as it is; `__dir__`, which lists all public names.
+
+    Example:
+        >>> import scipy.linalg
+        >>> from funcgrad import grad
+        >>> __getattr__, __dir__ = without_rules(scipy.linalg)
+        >>> print(__getattr__("pascal")(3))
+        [[1 1 1]
+         [1 2 3]
+         [1 3 6]]
+        >>> grad(lambda x: __getattr__("circulant")([x, 1.0])[0, 0])(2.0)  # doctest: +ELLIPSIS
+        Traceback (most recent call last):
+            ...
+        funcgrad.errors.NoRuleError: scipy.linalg.circulant has no derivative rule yet: compose it from ...
+    """
+    extra = list(own)
+
+    @functools.cache
+    def attribute(name: str) -> Any:
+        if name.startswith("__") and name != "__all__":
+            raise AttributeError(name)  # __path__ would let Python import SciPy's files anew, under our name
+        if name == "__all__":
+            return names()
+        try:
+            value = getattr(module, name)
+        except AttributeError:
+            raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module) from None
+        return _guarded(value, f"{module.__name__}.{name}")
+
+    def names() -> list[str]:
+        return sorted({*getattr(module, "__all__", ()), *extra} - {"test"})
+
+    return attribute, names
+
+
+def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator for what answers for a function of SciPy on tracers: on plain values SciPy's own answers.
+
+    Args:
+        function: SciPy's.
+
+    Returns:
+        The decorator.
+
+    Example:
+        >>> import numpy as np, scipy.special
+        >>> @in_place_of(scipy.special.xlogy)
+        ... def xlogy(x, y):
+        ...     return x * np.log(y)
+        >>> print(xlogy(0.0, 0.0))
+        0.0
+    """
+
+    def decorate(operation: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(operation)
+        def either(*args: Any, **options: Any) -> Any:
+            return (operation if has_tracer(args, options) else function)(*args, **options)
+
+        return either
+
+    return decorate
