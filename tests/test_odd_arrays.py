@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from funcgrad import grad, hessian, jacfwd, jacrev, jvp, tape, value_and_grad, vjp
-from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.errors import ConcretizationError
 
 A = np.array
 WEIGHTS = np.arange(6.0)

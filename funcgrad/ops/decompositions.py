@@ -51,14 +51,16 @@ def result_type(function: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ Cholesky
 
 
-def _cholesky_jvp(t: Any, ans: Any, a: Any, upper: bool) -> Any:
+def cholesky_jvp(t: Any, ans: Any, a: Any, upper: bool) -> Any:
+    """The rule of cholesky, forwards."""
     factor = adjoint(ans) if upper else ans
     inverse = np.linalg.inv(factor)
     tangent = factor @ half_lower(inverse @ read(t, not upper) @ adjoint(inverse))
     return adjoint(tangent) if upper else tangent
 
 
-def _cholesky_vjp(ct: Any, ans: Any, a: Any, upper: bool) -> Any:
+def cholesky_vjp(ct: Any, ans: Any, a: Any, upper: bool) -> Any:
+    """The rule of cholesky, backwards."""
     factor, g = (adjoint(ans), transposed(ct)) if upper else (ans, conj(ct))
     inverse = np.linalg.inv(factor)
     return conj(put_back(adjoint(inverse) @ half_lower(adjoint(factor) @ g) @ inverse, not upper))
@@ -66,8 +68,8 @@ def _cholesky_vjp(ct: Any, ans: Any, a: Any, upper: bool) -> Any:
 
 _cholesky = general(
     lambda a, upper: np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a),
-    [_cholesky_jvp],
-    [_cholesky_vjp],
+    [cholesky_jvp],
+    [cholesky_vjp],
     keeps="ans",
     name="cholesky",
 )
@@ -99,7 +101,7 @@ def _turn_adjoint(w: Any) -> Any:
     return lower + on_diagonal(1j * np.imag(diagonal_of(w))) if is_complex(w) else lower
 
 
-def _qr_jvp(t: Any, ans: Any, a: Any, mode: str) -> Any:
+def qr_jvp(t: Any, ans: Any, a: Any, mode: str) -> Any:
     """With dA = dQ R + Q dR: Q^H dQ is skew, and dR R^-1 is upper triangular with a real diagonal."""
     m, n = shape_of(a)[-2:]
     k = min(m, n)
@@ -119,7 +121,8 @@ def _qr_jvp(t: Any, ans: Any, a: Any, mode: str) -> Any:
     return pack([dq, dr], _qr_cores(a, mode))
 
 
-def _qr_vjp(ct: Any, ans: Any, a: Any, mode: str) -> Any:
+def qr_vjp(ct: Any, ans: Any, a: Any, mode: str) -> Any:
+    """The rule of qr, backwards."""
     m, n = shape_of(a)[-2:]
     k = min(m, n)
     whole_q, whole_r = unpack(ans, _qr_cores(a, mode))
@@ -138,7 +141,7 @@ def _qr_vjp(ct: Any, ans: Any, a: Any, mode: str) -> Any:
     return conj(g)
 
 
-_qr = general(lambda a, mode: pack(np.linalg.qr(a, mode), _qr_cores(a, mode)), [_qr_jvp], [_qr_vjp], name="qr")
+_qr = general(lambda a, mode: pack(np.linalg.qr(a, mode), _qr_cores(a, mode)), [qr_jvp], [qr_vjp], name="qr")
 
 
 def qr(a: Any, mode: Any = "reduced") -> Any:
@@ -169,21 +172,23 @@ def _is_lower(UPLO: Any) -> bool:
     return bool(UPLO.upper() == "L")
 
 
-def _eigh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+def eigh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+    """The rule of eigh, forwards."""
     w, v = unpack(ans, _square_cores(a), reals=(0,))
     within = adjoint(v) @ read(t, _is_lower(UPLO)) @ v
     turned = v @ (inverse_gaps(w, rounding(w, shape_of(a)[-1])) * within)
     return pack([np.real(diagonal_of(within)), keep_phases(turned, v)], _square_cores(a))
 
 
-def _eigh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+def eigh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+    """The rule of eigh, backwards."""
     w, v = unpack(ans, _square_cores(a), reals=(0,))
     gw, gv = unpack(conj(ct), _square_cores(a), reals=(0,))
     turns = inverse_gaps(w, rounding(w, shape_of(a)[-1])) * (adjoint(v) @ keep_phases_adjoint(gv, v))
     return conj(put_back((v @ turns + v * row(gw)) @ adjoint(v), _is_lower(UPLO)))
 
 
-_eigh = general(lambda a, UPLO: pack(np.linalg.eigh(a, UPLO), _square_cores(a)), [_eigh_jvp], [_eigh_vjp], name="eigh")
+_eigh = general(lambda a, UPLO: pack(np.linalg.eigh(a, UPLO), _square_cores(a)), [eigh_jvp], [eigh_vjp], name="eigh")
 
 
 def eigh(a: Any, UPLO: Any = "L") -> Any:
@@ -199,17 +204,19 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
     return result_type(np.linalg.eigh)(*found)
 
 
-def _eigvalsh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+def eigvalsh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+    """The rule of eigvalsh, forwards."""
     v = np.linalg.eigh(a, UPLO)[1]
     return np.sum(np.real(conj(v) * (read(t, _is_lower(UPLO)) @ v)), -2)
 
 
-def _eigvalsh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+def eigvalsh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
+    """The rule of eigvalsh, backwards."""
     v = np.linalg.eigh(a, UPLO)[1]
     return conj(put_back((v * row(np.real(ct))) @ adjoint(v), _is_lower(UPLO)))
 
 
-_eigvalsh = general(lambda a, UPLO: np.linalg.eigvalsh(a, UPLO), [_eigvalsh_jvp], [_eigvalsh_vjp], name="eigvalsh")
+_eigvalsh = general(lambda a, UPLO: np.linalg.eigvalsh(a, UPLO), [eigvalsh_jvp], [eigvalsh_vjp], name="eigvalsh")
 
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
@@ -229,14 +236,16 @@ def _keep_unit_adjoint(g: Any, vectors: Any) -> Any:
     return keep_phases_adjoint(g, vectors) - vectors * np.sum(np.real(conj(g) * vectors), -2, keepdims=True)
 
 
-def _eig_jvp(t: Any, ans: Any, a: Any) -> Any:
+def eig_jvp(t: Any, ans: Any, a: Any) -> Any:
+    """The rule of eig, forwards."""
     w, v = unpack(ans, _square_cores(a))
     within = np.linalg.inv(v) @ t @ v
     turned = v @ (inverse_gaps(w, rounding(w, shape_of(a)[-1])) * within)
     return pack([diagonal_of(within), _keep_unit(turned, v)], _square_cores(a))
 
 
-def _eig_vjp(ct: Any, ans: Any, a: Any) -> Any:
+def eig_vjp(ct: Any, ans: Any, a: Any) -> Any:
+    """The rule of eig, backwards."""
     w, v = unpack(ans, _square_cores(a))
     gw, gv = unpack(conj(ct), _square_cores(a))
     gaps = inverse_gaps(w, rounding(w, shape_of(a)[-1]))
@@ -245,7 +254,7 @@ def _eig_vjp(ct: Any, ans: Any, a: Any) -> Any:
     return conj(g) if is_complex(a) else np.real(g)
 
 
-_eig = general(lambda a: pack(np.linalg.eig(a), _square_cores(a)), [_eig_jvp], [_eig_vjp], name="eig")
+_eig = general(lambda a: pack(np.linalg.eig(a), _square_cores(a)), [eig_jvp], [eig_vjp], name="eig")
 
 
 def eig(a: Any) -> Any:
@@ -269,19 +278,21 @@ def _in_order_of(values: Any, a: Any) -> tuple[Any, Any]:
     return v, np.linalg.inv(v)
 
 
-def _eigvals_jvp(t: Any, ans: Any, a: Any) -> Any:
+def eigvals_jvp(t: Any, ans: Any, a: Any) -> Any:
+    """The rule of eigvals, forwards."""
     v, inverse = _in_order_of(ans, a)
     tangent = np.sum((inverse @ t) * transposed(v), -1)
     return tangent if is_complex(ans) else np.real(tangent)
 
 
-def _eigvals_vjp(ct: Any, ans: Any, a: Any) -> Any:
+def eigvals_vjp(ct: Any, ans: Any, a: Any) -> Any:
+    """The rule of eigvals, backwards."""
     v, inverse = _in_order_of(ans, a)
     part = transposed(inverse) @ (transposed(v) * ct[..., None])
     return part if is_complex(a) else np.real(part)
 
 
-eigvals = general(lambda a: np.linalg.eigvals(a), [_eigvals_jvp], [_eigvals_vjp], name="eigvals")
+eigvals = general(lambda a: np.linalg.eigvals(a), [eigvals_jvp], [eigvals_vjp], name="eigvals")
 """np.linalg.eigvals, of matrices with a full set of eigenvectors."""
 
 _OPERATIONS: dict[Any, Any] = {

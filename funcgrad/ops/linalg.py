@@ -247,7 +247,8 @@ def slogdet(a: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ pseudoinverse, least squares
 
 
-def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
+def pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
+    """The rule of pinv, forwards."""
     if hermitian:
         a, t = read(a), read(t)
     inward = ans @ adjoint(ans) @ adjoint(t)
@@ -255,7 +256,8 @@ def _pinv_jvp(t: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
     return -(ans @ t @ ans) + (inward - inward @ a @ ans) + (outward - ans @ a @ outward)
 
 
-def _pinv_vjp(ct: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
+def pinv_vjp(ct: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
+    """The rule of pinv, backwards."""
     if hermitian:
         a = read(a)
     g, back = adjoint(conj(ct)), adjoint(ans)
@@ -265,7 +267,7 @@ def _pinv_vjp(ct: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
     return conj(put_back(g) if hermitian else g)
 
 
-_pinv = general(lambda a, hermitian, options: np.linalg.pinv(a, hermitian=hermitian, **options), [_pinv_jvp], [_pinv_vjp], name="pinv")
+_pinv = general(lambda a, hermitian, options: np.linalg.pinv(a, hermitian=hermitian, **options), [pinv_jvp], [pinv_vjp], name="pinv")
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, **rtol: Any) -> Any:

@@ -62,7 +62,8 @@ def _keep_both(keep: Any, du: Any, dv: Any, u: Any, v: Any) -> Any:
     return both[..., :m, :], both[..., m:, :]
 
 
-def _svd_jvp(t: Any, ans: Any, a: Any, is_full: bool) -> Any:
+def svd_jvp(t: Any, ans: Any, a: Any, is_full: bool) -> Any:
+    """The rule of svd, forwards."""
     u, s, v, other_u, other_v = _vectors(ans, a, is_full)
     gaps, sums, inverse = _inverses(s, max(shape_of(a)[-2:]))
     m, n, k = *shape_of(a)[-2:], shape_of(s)[-1]
@@ -81,7 +82,8 @@ def _svd_jvp(t: Any, ans: Any, a: Any, is_full: bool) -> Any:
     return pack([du, np.real(diagonal_of(within)), adjoint(dv)], _cores(a, is_full))
 
 
-def _svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
+def svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
+    """The rule of svd, backwards."""
     u, s, v, other_u, other_v = _vectors(ans, a, is_full)
     gaps, sums, inverse = _inverses(s, max(shape_of(a)[-2:]))
     m, n, k = *shape_of(a)[-2:], shape_of(s)[-1]
@@ -103,7 +105,7 @@ def _svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
     return conj(g)
 
 
-_svd = general(lambda a, is_full: pack(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), [_svd_jvp], [_svd_vjp], name="svd")
+_svd = general(lambda a, is_full: pack(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), [svd_jvp], [svd_vjp], name="svd")
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:

@@ -82,7 +82,7 @@ def _segments(ufunc: Any) -> Operation:
         before = (slice(None),) * axis
         reduce = OPERATIONS[(ufunc, "reduce")]
         without: Any = {} if ufunc in (np.multiply, np.maximum, np.minimum) else {"initial": None}  # no identity comes first here
-        return np.stack([reduce(array[(*before, slice(*ends))], axis, **without) for ends in _ends(raw(indices), array.shape[axis])], axis)
+        return np.stack([reduce(array[before + (slice(*ends),)], axis, **without) for ends in _ends(raw(indices), array.shape[axis])], axis)
 
     return reduceat
 

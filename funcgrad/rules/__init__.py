@@ -8,9 +8,11 @@
 | `linear` | the transpose | `funcgrad.rules.nary` |
 | `multilinear` | a transpose an argument | `funcgrad.rules.nary` |
 | `general` | a jvp and a vjp an argument | `funcgrad.rules.nary` |
+| `composed` | a composition of operations that has the derivatives, where the value is another function's | `funcgrad.rules.composed` |
 | `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.nary` |
 """
 
+from funcgrad.rules.composed import composed as composed
 from funcgrad.rules.elementwise import bilinear as bilinear
 from funcgrad.rules.elementwise import binary as binary
 from funcgrad.rules.elementwise import unary as unary

@@ -72,8 +72,8 @@ for _shape in ((2, 3), ()):
     CASES += [
         *(case(f, np.asarray(points.complex(*_shape)), note="complex", analytic=False) for f in (
             np.negative, np.positive, np.reciprocal, np.square, np.absolute, np.conjugate, np.sqrt, np.exp, np.exp2, np.expm1, np.log,
-            np.log2, np.log10, np.log1p, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.tanh, np.arcsinh, np.arccosh,
-            np.arctanh, np.real, np.imag, np.angle)),
+            np.log2, np.log10, np.log1p, np.sin, np.cos, np.tan, np.arcsin, np.arccos, np.arctan, np.sinh, np.cosh, np.tanh,
+            np.arcsinh, np.arccosh, np.arctanh, np.real, np.imag, np.angle)),
         *(case(f, np.asarray(points.complex(*_shape)), np.asarray(points.complex(*_shape)), note="complex", analytic=False) for f in (
             np.add, np.subtract, np.multiply, np.divide, np.power, np.float_power)),
         *(case(f, np.asarray(positive(*_shape)), np.asarray(points.complex(*_shape)), note="real and complex", analytic=False) for f in (

@@ -1,0 +1,97 @@
+"""The kind of primitives whose value is a function's own, bit for bit, and whose derivative is that of a composition of other operations.
+
+For functions that are easily composed, but whose composition would give other last bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.primitive import Operation
+from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping
+from funcgrad.rules.nary import general
+from funcgrad.rules.values import raw
+from funcgrad.tape import Label, Scope, close_scope, cut_scope, innermost, thread
+from funcgrad.tracer import Tracer
+
+_LABEL = Label("composed")
+
+
+def _scope_of(values: Iterable[Any]) -> Scope | None:
+    """The scope that a result of the values belongs to: None if all are plain. Not that of the thread: a rule may work for an outer one."""
+    found: Scope | None = None
+    for value in values:
+        if type(value) is Tracer:
+            found = value._scope if found is None else innermost(found, value._scope)
+    return found
+
+
+def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ...], replay: Callable[[Slice, int], Any]) -> Any:
+    """What a replay of f's own records at x gives, started from `given`; None where f(x) does not depend on x. f uses `others` too."""
+    before, around = thread.scope, _scope_of((x, given, *others))
+    thread.scope = around
+    try:
+        scope = open_keeping(_LABEL)
+        try:
+            try:
+                records = scope.records
+                start = len(records)
+                output = f(new_leaf(scope, x))
+            finally:
+                close_scope(scope)
+            piece = Slice(records, start, 1, around)
+            is_traced = type(output) is Tracer and output._scope is scope
+            found = replay(piece, output._index) if is_traced else None
+            if piece.scope is None and type(given) is not Tracer:
+                cut_scope(scope)
+            return found
+        finally:
+            end_keeping(scope)
+    finally:
+        thread.scope = before
+
+
+def composed(function: Callable[..., Any], composition: Callable[..., Any], arrays: int = 1, name: str | None = None) -> Operation:
+    """Define a primitive by a function that gives the value and a composition that gives the derivatives, to any order.
+
+    Args:
+        function: gives the value.
+        composition: the same function of the same arguments, written with differentiable operations; equal to rounding.
+        arrays: how many of the first arguments may be tracers; the others and the keywords are static.
+        name: the primitive's, if not the function's.
+
+    Returns:
+        The operation.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import grad
+        >>> norm = composed(lambda x: np.sqrt(x.dot(x)), lambda x: np.sqrt(np.sum(x * x)), name="length")
+        >>> print(grad(norm)(np.array([3.0, 4.0])))
+        [0.6 0.8]
+    """
+
+    def alone(n: int, args: tuple[Any, ...], options: dict[str, Any]) -> Callable[[Any], Any]:
+        return lambda x: composition(*args[:n], x, *args[n + 1 :], **options)
+
+    def jvp(n: int) -> Callable[..., Any]:
+        def push(t: Any, ans: Any, *args: Any, **options: Any) -> Any:
+            found = _replayed(alone(n, args, options), args[n], t, args, lambda piece, index: piece.forward([t], [index])[0])
+            return np.zeros_like(raw(ans)) if found is None else found
+
+        return push
+
+    def vjp(n: int) -> Callable[..., Any]:
+        def pull(ct: Any, ans: Any, *args: Any, **options: Any) -> Any:
+            found = _replayed(alone(n, args, options), args[n], ct, args, lambda piece, index: piece.backward([(index, ct)])[0])
+            return np.zeros_like(raw(args[n])) if found is None else found
+
+        return pull
+
+    return general(function, [jvp(n) for n in range(arrays)], [vjp(n) for n in range(arrays)], name=name)

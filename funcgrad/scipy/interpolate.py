@@ -1,0 +1,248 @@
+"""SciPy's interpolation. On plain arrays all is SciPy's own; on tracers what stands here has derivatives, and the rest raises.
+
+Splines have derivatives with respect to the values, the places of the data, and the points where they are evaluated.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as _np
+import scipy.interpolate as _interpolate
+
+from funcgrad.errors import NoRuleError as _NoRuleError
+from funcgrad.ops import scipy_interpolate as _ops
+from funcgrad.ops.creation import asarray as _asarray
+from funcgrad.rules.values import raw as _raw
+from funcgrad.rules.values import shape_of as _shape_of
+from funcgrad.scipy.fallback import has_tracer as _has_tracer
+from funcgrad.scipy.fallback import in_place_of as _in_place_of
+from funcgrad.scipy.fallback import without_rules as _without_rules
+
+
+def _plain(value: Any) -> Any:
+    return _raw(_asarray(value)) if _has_tracer(value) else value
+
+
+class _Interpolant:
+    """An interpolant that may depend on tracers, beside SciPy's own of the same plain values.
+
+    What is not defined here is SciPy's, where nothing is traced, and has no rule elsewhere.
+    """
+
+    def __init__(self, plain: Any, is_traced: bool) -> None:
+        self._plain = plain
+        self._is_traced = is_traced
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_plain", "_is_traced"):
+            raise AttributeError(name)
+        value = getattr(self._plain, name)
+        if self._is_traced and name not in ("axis", "extrapolate", "method", "bounds_error", "fill_value"):
+            raise _NoRuleError(f"scipy.interpolate.{type(self._plain).__name__}.{name} has no derivative rule yet")
+        return value
+
+    def __repr__(self) -> str:
+        return f"<{'traced' if self._is_traced else 'plain'} {type(self._plain).__name__}>"
+
+
+# ------------------------------------------------------------------------------------------------ piecewise polynomials
+
+
+class PPoly(_Interpolant):
+    """scipy.interpolate.PPoly with increasing breakpoints."""
+
+    def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
+        plain = _interpolate.PPoly(_plain(c), _plain(x), extrapolate, axis)
+        c = _asarray(c)
+        self._set(plain, _np.moveaxis(_np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c, x)
+
+    def _set(self, plain: Any, c: Any, x: Any) -> None:
+        super().__init__(plain, _has_tracer(c, x))
+        self._c = c if self._is_traced else plain.c
+        self._x = _asarray(x) if self._is_traced else plain.x
+
+    @property
+    def c(self) -> Any:
+        """The coefficients, the highest power first."""
+        return self._c
+
+    @property
+    def x(self) -> Any:
+        """The breakpoints."""
+        return self._x
+
+    def _increasing(self) -> None:
+        if self._plain.x[0] > self._plain.x[-1]:
+            raise _NoRuleError("scipy.interpolate.PPoly with decreasing breakpoints has no derivative rule yet: turn it round")
+
+    def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
+        """The value, or the nu-th derivative, at some points."""
+        if not self._is_traced and not _has_tracer(x):
+            return self._plain(x, nu, extrapolate)
+        self._increasing()
+        points, c, breaks = _asarray(x), self._c, self._x
+        extrapolate = self._plain.extrapolate if extrapolate is None else extrapolate
+        if isinstance(extrapolate, str) and extrapolate == "periodic":
+            points = breaks[0] + (points - breaks[0]) % (breaks[-1] - breaks[0])
+            extrapolate = False
+        found = _ops.evaluate(c, breaks, points, nu, bool(extrapolate))
+        axis, ndim = self._plain.axis, len(_shape_of(points))
+        return _np.moveaxis(found, list(range(ndim, ndim + axis)), list(range(axis))) if axis else found
+
+    def _like(self, plain: Any, c: Any) -> PPoly:
+        made = object.__new__(type(self))
+        made._set(plain, c, self._x)
+        return made
+
+    def derivative(self, nu: int = 1) -> PPoly:
+        """The interpolant's nu-th derivative, as another."""
+        plain = self._plain.derivative(nu)
+        if not self._is_traced:
+            return self._like(plain, plain.c)
+        return self.antiderivative(-nu) if nu < 0 else self._like(plain, _ops.derived(self._c, nu))
+
+    def antiderivative(self, nu: int = 1) -> PPoly:
+        """The interpolant's nu-th antiderivative, as another."""
+        plain = self._plain.antiderivative(nu)
+        if not self._is_traced:
+            return self._like(plain, plain.c)
+        self._increasing()
+        return self.derivative(-nu) if nu < 0 else self._like(plain, _ops.antiderived(self._c, self._x, nu))
+
+    def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
+        """The integral from a to b, also with respect to these."""
+        if not self._is_traced and not _has_tracer(a, b):
+            return self._plain.integrate(a, b, extrapolate)
+        self._increasing()
+        extrapolate = self._plain.extrapolate if extrapolate is None else extrapolate
+        if isinstance(extrapolate, str):
+            raise _NoRuleError("scipy.interpolate.PPoly.integrate with periodic extrapolation has no derivative rule yet")
+        return _ops.integral(self._c, self._x, a, b, bool(extrapolate))
+
+
+def _in_front(y: Any, axis: int) -> Any:
+    y = _asarray(y)
+    return _np.moveaxis(y, axis, 0) if axis else y
+
+
+class CubicSpline(PPoly):
+    """scipy.interpolate.CubicSpline; values of derivatives in bc_type are static."""
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
+        if _has_tracer(bc_type):
+            raise _NoRuleError("scipy.interpolate.CubicSpline has no derivative rule with respect to the values in bc_type yet")
+        plain = _interpolate.CubicSpline(_plain(x), _plain(y), axis, bc_type, extrapolate)
+        is_traced = _has_tracer(x, y)
+        self._set(plain, _ops.cubic(_asarray(x), _in_front(y, axis), bc_type) if is_traced else plain.c, x)
+
+
+class CubicHermiteSpline(PPoly):
+    """scipy.interpolate.CubicHermiteSpline."""
+
+    def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        plain = _interpolate.CubicHermiteSpline(_plain(x), _plain(y), _plain(dydx), axis, extrapolate)
+        is_traced = _has_tracer(x, y, dydx)
+        self._set(plain, _ops.hermite(_asarray(x), _in_front(y, axis), _in_front(dydx, axis)) if is_traced else plain.c, x)
+
+
+class PchipInterpolator(PPoly):
+    """scipy.interpolate.PchipInterpolator."""
+
+    def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
+        plain = _interpolate.PchipInterpolator(_plain(x), _plain(y), axis, extrapolate)
+        self._set(plain, _ops.pchip(_asarray(x), _in_front(y, axis)) if _has_tracer(x, y) else plain.c, x)
+
+
+# ------------------------------------------------------------------------------------------------ linear interpolation
+
+
+class interp1d(_Interpolant):  # noqa: N801 - SciPy's name
+    """scipy.interpolate.interp1d; of kind "linear" on tracers."""
+
+    def __init__(
+        self,
+        x: Any,
+        y: Any,
+        kind: Any = "linear",
+        axis: int = -1,
+        copy: bool = True,
+        bounds_error: Any = None,
+        fill_value: Any = _np.nan,
+        assume_sorted: bool = False,
+    ) -> None:
+        plain = _interpolate.interp1d(_plain(x), _plain(y), kind, axis, copy, bounds_error, fill_value, assume_sorted)
+        super().__init__(plain, _has_tracer(x, y))
+        self._kind = kind
+        self._options = {"bounds_error": bounds_error, "fill_value": fill_value}
+        self._axis = axis % len(_shape_of(_asarray(y)))
+        self._data = _asarray(x), _in_front(y, self._axis)
+        if not assume_sorted:
+            order = _np.argsort(_raw(self._data[0]), kind="mergesort")
+            self._data = self._data[0][order], self._data[1][order]
+
+    def __call__(self, x: Any) -> Any:
+        """The value at some points."""
+        if not self._is_traced and not _has_tracer(x):
+            return self._plain(x)
+        if self._kind not in ("linear", 1):
+            raise _NoRuleError(f"scipy.interpolate.interp1d of kind {self._kind!r} has no derivative rule yet; CubicSpline and linear have")
+        points = _asarray(x)
+        found = _ops.on_line(*self._data, points, self._options)
+        ndim = len(_shape_of(points))
+        return _np.moveaxis(found, list(range(ndim, ndim + self._axis)), list(range(self._axis))) if self._axis else found
+
+
+def _coordinates(xi: Any, count: int) -> Any:
+    """Points as an array whose last axis has their coordinates."""
+    if isinstance(xi, tuple):
+        parts = [_asarray(part) for part in xi]
+        shape = _np.broadcast_shapes(*map(_shape_of, parts))
+        return _np.stack([_np.broadcast_to(part, shape) for part in parts], -1)
+    xi = _asarray(xi)
+    if len(_shape_of(xi)) > 1:
+        return xi
+    return _np.reshape(xi, (-1, 1) if count == 1 else (1, -1))
+
+
+class RegularGridInterpolator(_Interpolant):
+    """scipy.interpolate.RegularGridInterpolator; by the method "linear" on tracers."""
+
+    def __init__(
+        self, points: Any, values: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = _np.nan, **solver: Any
+    ) -> None:
+        grids = [_asarray(grid) for grid in points]
+        plain = _interpolate.RegularGridInterpolator(tuple(map(_raw, grids)), _plain(values), method, bounds_error, fill_value, **solver)
+        super().__init__(plain, _has_tracer(grids, values))
+        self._fill = fill_value
+        self._values = _asarray(values)
+        self._sizes = [_shape_of(grid)[0] for grid in grids]
+        self._grids = _np.concatenate(grids)
+
+    def __call__(self, xi: Any, method: str | None = None, **options: Any) -> Any:
+        """The value at some points, whose coordinates are in the last axis."""
+        if not self._is_traced and not _has_tracer(xi):
+            return self._plain(xi, method, **options)
+        method = self._plain.method if method is None else method
+        if method != "linear" or options.get("nu") is not None:
+            raise _NoRuleError(f"scipy.interpolate.RegularGridInterpolator by the method {method!r} has no derivative rule yet; linear has")
+        points = _coordinates(xi, len(self._sizes))
+        if self._plain.bounds_error:
+            self._plain(_raw(points))  # raises
+        return _ops.on_grid(self._values, points, self._grids, self._sizes, None if self._plain.bounds_error else self._fill)
+
+
+@_in_place_of(_interpolate.interpn)
+def interpn(points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = _np.nan) -> Any:
+    """scipy.interpolate.interpn."""
+    return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
+
+
+@_in_place_of(_interpolate.pchip_interpolate)
+def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
+    """scipy.interpolate.pchip_interpolate."""
+    interpolant = PchipInterpolator(xi, yi, axis)
+    return interpolant.derivative(der)(x) if isinstance(der, int) else [interpolant.derivative(nu)(x) for nu in der]
+
+
+__getattr__, __dir__ = _without_rules(_interpolate)
