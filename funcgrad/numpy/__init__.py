@@ -3,8 +3,8 @@
 So `import funcgrad.numpy as np` and `import numpy as np` do the same, but for the functions that NumPy cannot hand over, because they look
 for arrays in lists or make arrays of what they get. Here they work: `array`, `asarray` and their like, `arange`, `full`, `full_like`, `r_`,
 `c_`, `piecewise`, `select`, `vectorize`, `apply_along_axis`, `pad` with traced constants, `interp` with traced ends, `kaiser`, `polyint`,
-`polynomial.polynomial.polyval` and `polynomial.chebyshev.chebval`. And one that NumPy has not: `at(x)[index].set(v)`, which takes arrays and
-tracers alike.
+`polynomial.polynomial.polyval` and `polynomial.chebyshev.chebval`. And one that NumPy has not: `at(x)[index].set(v)`, which takes arrays as
+well as tracers.
 """
 
 from __future__ import annotations

@@ -82,7 +82,8 @@ def _segments(ufunc: Any) -> Operation:
         before = (slice(None),) * axis
         reduce = OPERATIONS[(ufunc, "reduce")]
         without: Any = {} if ufunc in (np.multiply, np.maximum, np.minimum) else {"initial": None}  # no identity comes first here
-        return np.stack([reduce(array[before + (slice(*ends),)], axis, **without) for ends in _ends(raw(indices), array.shape[axis])], axis)
+        segments = [(*before, slice(*ends)) for ends in _ends(raw(indices), array.shape[axis])]
+        return np.stack([reduce(array[segment], axis, **without) for segment in segments], axis)
 
     return reduceat
 
