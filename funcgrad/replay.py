@@ -145,7 +145,7 @@ def new_leaves(scope: Scope, values: Sequence[Any]) -> list[Tracer]:
             value = value._primal
         else:
             if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
-                holds.add(value)  # not a copy, whose layout could give other last bits
+                value = holds.add(value)
             records.append(CONSTANT_LEAF)
         tracers.append(make(value, scope, index))
     return tracers

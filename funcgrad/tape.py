@@ -187,16 +187,23 @@ class Holds(dict[int, np.ndarray]):
 
     __slots__ = ()
 
-    def add(self, array: Any) -> None:
-        """Hold an array, and those that it is a view of. One that was read-only before is left alone."""
+    def add(self, array: Any) -> Any:
+        """Hold an array, and those that it is a view of. One that was read-only before is left alone.
+
+        Returns:
+            The array; a copy of one on memory that is not NumPy's, which could not be made writeable again.
+        """
         if type(array) is np.ndarray and array.base is None and array.flags.writeable:  # the hot path: nobody holds it
             key = id(array)
             _set_writeable(array, False)
             _counts[key] = 1
             self[key] = array
-            return
+            return array
+        if not _can_be_held(array):
+            return array.copy("K")
         with _locking:
             self._add_all(array)
+        return array
 
     def _add_all(self, array: Any) -> None:
         """The base first: whether the view can be made writeable again depends on it."""
@@ -240,6 +247,19 @@ class Holds(dict[int, np.ndarray]):
             self.release()
 
 
+def _can_be_held(array: Any) -> bool:
+    """Whether an array that is made read-only can be made writeable again: not where C code lends the memory, as SciPy's solvers do."""
+    base = getattr(array, "base", None)
+    while isinstance(base, np.ndarray):
+        base = base.base
+    if base is None or not array.flags.writeable:
+        return True
+    try:
+        return not memoryview(base).readonly
+    except TypeError:
+        return False
+
+
 _set_writeable: Any = np.ndarray.setflags  # called by position: a quarter of the time of `array.flags.writeable = False`
 _locking = threading.RLock()
 _counts: dict[int, int] = {}
@@ -268,5 +288,5 @@ def protect(array: np.ndarray, scope: Scope) -> np.ndarray:
     elif root.keepers:
         if array.base is not None and array.nbytes <= COPIED_BYTES:
             return np.array(array)
-        root.holds.add(array)
+        return root.holds.add(array)  # type: ignore[no-any-return]
     return array

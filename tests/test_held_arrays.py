@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, jacfwd, jacrev, jvp, linearize, value_and_grad, vjp
+from funcgrad import grad, jacfwd, jacrev, jvp, linearize, tape, value_and_grad, vjp
 from tests.runs import RUNS
 
 
@@ -155,3 +155,16 @@ def test_an_output_may_be_written_at_once():
         value[:] = 0.0
         assert not value.any()
     np.testing.assert_array_equal(x, [1.0, 2.0])
+
+
+def test_memory_that_c_code_lends_is_copied_not_frozen():
+    lent = np.from_dlpack(np.arange(3.0))  # its owner is a capsule: an array on it that is made read-only stays so
+    if not lent.flags.writeable:
+        pytest.skip("this NumPy gives what comes by DLPack read-only")
+    _, pullback = vjp(lambda x: np.sum(x * x), lent)
+    assert lent.flags.writeable
+    lent[:] = 7.0
+    np.testing.assert_array_equal(pullback(1.0)[0], [0.0, 2.0, 4.0])
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * lent))(np.ones(3)), [7.0, 7.0, 7.0])
+    assert lent.flags.writeable
+    assert not tape._waiting

@@ -178,16 +178,21 @@ def _cosine(side: Any, length: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ choices
 
 
+def same(x: Any, y: Any) -> Any:
+    """Whether plain values are equal, or both NaN."""
+    return (x == y) | ((x != x) & (y != y))
+
+
 def _larger(t: Any, x: Any, y: Any) -> Any:
     """t where x is the larger or a NaN, as np.maximum picks; half of it at a tie."""
     x, y = raw(x), raw(y)
-    return where((x == y) | ((x != x) & (y != y)), 0.5 * t, where((x > y) | ((x != x) & (y == y)), t, 0.0))
+    return where(same(x, y), 0.5 * t, where((x > y) | ((x != x) & (y == y)), t, 0.0))
 
 
 def _smaller(t: Any, x: Any, y: Any) -> Any:
     """t where x is the smaller or a NaN, as np.minimum picks; half of it at a tie."""
     x, y = raw(x), raw(y)
-    return where((x == y) | ((x != x) & (y != y)), 0.5 * t, where((x < y) | ((x != x) & (y == y)), t, 0.0))
+    return where(same(x, y), 0.5 * t, where((x < y) | ((x != x) & (y == y)), t, 0.0))
 
 
 def _not_nan(partial: Any) -> Any:
@@ -228,9 +233,9 @@ def _mantissa(x: Any) -> Any:
     return np.frexp(x)[0]
 
 
-def _direction(x: Any) -> Any:
+def direction(x: Any) -> Any:
     """The derivative of the absolute value: the sign, or conj(x) / |x|; 0 at 0."""
-    return divide(conjugate(x), _length(x)) if is_complex(x) else sign(x)
+    return where(raw(x) == 0, 0.0, divide(conjugate(x), _length(x))) if is_complex(x) else sign(x)
 
 
 def _length(x: Any) -> Any:
@@ -239,7 +244,7 @@ def _length(x: Any) -> Any:
     return where(raw(length) == 0, 1.0, length)
 
 
-absolute: Any = unary(np.absolute, lambda t, x: _direction(x) * t, abs, is_real=True)
+absolute: Any = unary(np.absolute, lambda t, x: direction(x) * t, abs, is_real=True)
 conjugate: Any = unary(np.conjugate, lambda t: conjugate(t) if is_complex(t) else t, lambda x: x)
 _real = unary(np.real, lambda t: t, lambda x: x, name="real", is_real=True)
 _imag = unary(np.imag, lambda t: (np.complex128(-1j) if isinstance(t, float) else -1j) * t, name="imag", is_real=True)
@@ -270,22 +275,21 @@ mantissa = unary(_mantissa, lambda t, x: ldexp(t, -np.frexp(raw(x))[1]), name="f
 register(np.modf, lambda x: (fraction(x), trunc(x)))
 register(np.frexp, lambda x: (mantissa(x), np.frexp(raw(x))[1]))
 
-# The sign of a complex number is its direction on the unit circle (NumPy 2); only what turns it has an effect.
-_sign_of_complex = general(
-    np.sign,
-    jvps=[lambda t, ans, x: divide(1j * ans * imag(conjugate(ans) * t), _length(x))],
-    vjps=[lambda ct, ans, x: divide(1j * conjugate(ans) * imag(ct * ans), _length(x))],
-    name="sign_of_complex",
-)
+_sign_of_real = _sign_of_complex = nondifferentiable(np.sign)
+if np.sign(3 + 4j) != 1:  # in NumPy 2 it is the direction on the unit circle, in NumPy 1 the sign of the real part
+    _sign_of_complex = general(
+        np.sign,
+        jvps=[lambda t, ans, x: divide(1j * ans * imag(conjugate(ans) * t), _length(x))],  # only what turns it has an effect
+        vjps=[lambda ct, ans, x: divide(1j * conjugate(ans) * imag(ct * ans), _length(x))],
+        name="sign_of_complex",
+    )
 
 
 def sign(x: Any, /) -> Any:
     """np.sign."""
-    return _sign_of_complex(x) if _TURNS and is_complex(x) else _sign_of_real(x)
+    return _sign_of_complex(x) if is_complex(x) else _sign_of_real(x)
 
 
-_TURNS = np.sign(3 + 4j) != 1  # in NumPy 1 the sign of a complex number was that of its real part
-_sign_of_real = nondifferentiable(np.sign)
 register(np.sign, sign)
 trunc: Any = nondifferentiable(np.trunc)
 floor, ceil, rint, spacing, fix = map(nondifferentiable, (np.floor, np.ceil, np.rint, np.spacing, np.fix))

@@ -8,6 +8,8 @@ operations and transforms. They are recorded like any others: derivatives of any
 from __future__ import annotations
 
 import contextlib
+import functools
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
@@ -17,7 +19,7 @@ from funcgrad import tree
 from funcgrad.errors import ConcretizationError, StaleTracerError
 from funcgrad.rules import general
 from funcgrad.rules.values import raw
-from funcgrad.tape import thread
+from funcgrad.tape import Scope, innermost, thread
 from funcgrad.tracer import Tracer
 
 Push = Callable[[Any, Any, list[Any]], Any]
@@ -29,7 +31,7 @@ class _Rules:
 
     def __init__(self, answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> None:
         self.answer = answer
-        self._operands = [None if type(one) is Tracer else np.array(one) if type(one) is np.ndarray else one for one in operands]
+        self._operands = [_kept(one) for one in operands]
         self._traced = [type(one) is Tracer for one in operands]
         self._restored = tree.ravel([raw(one) for one in operands if type(one) is Tracer])[1]
         self._push, self._pull = push, pull
@@ -39,12 +41,33 @@ class _Rules:
         return [next(found) if is_traced else one for is_traced, one in zip(self._traced, rest, strict=True)]
 
     def push(self, t: Any, ans: Any, x: Any) -> Any:
-        tangents = self._filled(t, [None] * len(self._operands))
-        return self._push(tangents, ans, self._filled(x, self._operands))
+        with _in_scope_of(t, ans, x):
+            tangents = self._filled(t, [None] * len(self._operands))
+            return self._push(tangents, ans, self._filled(x, self._operands))
 
     def pull(self, ct: Any, ans: Any, x: Any) -> Any:
-        cotangents = self._pull(ct, ans, self._filled(x, self._operands), self._traced)
-        return tree.ravel([one for one, is_traced in zip(cotangents, self._traced, strict=True) if is_traced])[0]
+        with _in_scope_of(ct, ans, x):
+            cotangents = self._pull(ct, ans, self._filled(x, self._operands), self._traced)
+            return tree.ravel([one for one, is_traced in zip(cotangents, self._traced, strict=True) if is_traced])[0]
+
+
+def _kept(value: Any) -> Any:
+    """A constant as it is now, whatever is written into its array later; None for a tracer."""
+    return None if type(value) is Tracer else np.array(value) if type(value) is np.ndarray else value
+
+
+@contextlib.contextmanager
+def _in_scope_of(*values: Any) -> Iterator[None]:
+    """Run a rule in the scope that it is replayed in, for the transforms that it uses: a rule may work for a scope around the innermost."""
+    found: Scope | None = None
+    for value in values:
+        if type(value) is Tracer:
+            found = value._scope if found is None else innermost(found, value._scope)
+    scope, thread.scope = thread.scope, found
+    try:
+        yield
+    finally:
+        thread.scope = scope
 
 
 _solution = general(
@@ -80,6 +103,27 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
     return _solution(tree.ravel(traced)[0], _Rules(answer, operands, push, pull)) if traced else answer
 
 
+class Arguments:
+    """Further arguments of a function that a solver calls, trees of anything, whose traced leaves are operands of the solution.
+
+    Attributes:
+        plain: the arguments with plain values.
+        operands: the traced leaves.
+    """
+
+    def __init__(self, args: tuple[Any, ...]) -> None:
+        leaves, self._treedef = tree.flatten(args)
+        self._places = [n for n, leaf in enumerate(leaves) if type(leaf) is Tracer]
+        self._constants = [_kept(leaf) for leaf in leaves]
+        self.operands = [leaves[n] for n in self._places]
+        self.plain: tuple[Any, ...] = tree.unflatten(self._treedef, [raw(leaf) for leaf in leaves])
+
+    def filled(self, operands: Sequence[Any]) -> tuple[Any, ...]:
+        """The arguments with other values for the operands."""
+        arguments: tuple[Any, ...] = tree.unflatten(self._treedef, replaced(self._constants, self._places, operands))
+        return arguments
+
+
 @contextlib.contextmanager
 def outside(user: str) -> Iterator[None]:
     """Run a solver outside of all open transforms: those that its functions use are outermost, as they would be without us.
@@ -111,6 +155,7 @@ def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
         ConcretizationError: it gives a tracer for plain arguments.
     """
 
+    @functools.wraps(f)
     def plain(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
         if any(type(leaf) is Tracer for leaf in tree.leaves(result)):
@@ -118,3 +163,17 @@ def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
         return result
 
     return plain
+
+
+def replaced(values: Sequence[Any], places: Sequence[int], by: Sequence[Any]) -> list[Any]:
+    """A list with other values in some places."""
+    values = list(values)
+    for place, value in zip(places, by, strict=True):
+        values[place] = value
+    return values
+
+
+def scale_of(directions: Sequence[Any]) -> float:
+    """The size of a direction, a power of 2, by which it is divided for a solver: absolute tolerances are for numbers about 1."""
+    largest = max((float(np.max(np.abs(raw(one)), initial=0.0)) for one in directions), default=0.0)
+    return 2.0 ** round(math.log2(largest)) if 0.0 < largest < math.inf else 1.0

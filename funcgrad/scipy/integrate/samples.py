@@ -1,0 +1,170 @@
+"""Integrals of samples: SciPy's values, differentiable in samples, abscissae and steps; the rules are compositions of other operations."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import scipy.integrate as _integrate
+
+from funcgrad.errors import NoRuleError
+from funcgrad.ops.creation import asarray
+from funcgrad.rules import composed
+from funcgrad.rules.values import raw, shape_of
+from funcgrad.scipy.fallback import in_place_of
+
+
+def _along(axis: int, ndim: int, *parts: Any) -> list[tuple[Any, ...]]:
+    """An index for each part of an axis."""
+    return [tuple(part if n == axis % ndim else slice(None) for n in range(ndim)) for part in parts]
+
+
+def _steps(x: Any, y: Any, axis: int) -> Any:
+    """The differences of the abscissae, to be multiplied with those samples."""
+    shape = [1] * len(shape_of(y))
+    if len(shape_of(x)) == 1:
+        shape[axis] = -1
+        return np.reshape(np.diff(x), shape)
+    return np.diff(np.broadcast_to(x, shape_of(y)), axis=axis)
+
+
+def _means(y: Any, axis: int) -> Any:
+    after, before = _along(axis, len(shape_of(y)), slice(1, None), slice(None, -1))
+    return (y[after] + y[before]) / 2.0
+
+
+def _trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    steps = dx if x is None else _steps(x, y, axis)
+    return np.sum(steps * _means(y, axis), axis)
+
+
+def _cumulative_trapezoid(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    steps = dx if x is None else _steps(x, y, axis)
+    return np.cumsum(steps * _means(y, axis), axis)
+
+
+def _parabolas(y: Any, h0: Any, h1: Any) -> tuple[Any, Any]:
+    """The integrals of the parabolas through three samples each, over their first and their second interval, along the last axis."""
+    before, at, after = y[..., :-2], y[..., 1:-1], y[..., 2:]
+    both = h0 + h1
+    first = h0 / 6 * ((3 - h0 / both) * before + (3 + h0 * h0 / (both * h1) + h0 / both) * at - h0 * h0 / (both * h1) * after)
+    second = h1 / 6 * ((3 - h1 / both) * after + (3 + h1 * h1 / (both * h0) + h1 / both) * at - h1 * h1 / (both * h0) * before)
+    return first, second
+
+
+def _by_parabolas(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    """The integrals over all intervals, the axis last: even ones by the parabola to the right, odd ones and the last by the one before."""
+    y = np.moveaxis(y, axis, -1)
+    size = shape_of(y)[-1]
+    if x is None:
+        dx = np.moveaxis(dx, axis, -1) if shape_of(dx) else dx
+        steps = np.broadcast_to(dx, (*shape_of(y)[:-1], size - 1))
+    else:
+        steps = np.diff(x if len(shape_of(x)) == 1 else np.moveaxis(x, axis, -1))
+    first, second = _parabolas(y, steps[..., :-1], steps[..., 1:])
+    places = [n if n % 2 == 0 and n < size - 2 else size - 2 + n - 1 for n in range(size - 1)]
+    return np.take(np.concatenate([first, second], -1), places, -1)
+
+
+def _simpson(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    if shape_of(y)[axis] < 3:
+        return _trapezoid(y, x, dx, axis)
+    return np.sum(_by_parabolas(y, x, dx, axis), -1)
+
+
+def _cumulative_simpson(y: Any, x: Any, dx: Any, axis: int) -> Any:
+    if shape_of(y)[axis] < 3:
+        return _cumulative_trapezoid(y, x, dx, axis)
+    return np.moveaxis(np.cumsum(_by_parabolas(y, x, dx, axis), -1), -1, axis)
+
+
+def _romb(y: Any, dx: Any, axis: int) -> Any:
+    """Romberg's rule: Richardson's extrapolation of trapezoidal sums over every 1st, 2nd, 4th, ... sample."""
+    y = np.moveaxis(y, axis, -1)
+    step, table = 1, []
+    while step < shape_of(y)[-1]:
+        table.append(np.sum(_means(y[..., ::step], -1), -1) * (dx * step))
+        step *= 2
+    for order in range(1, len(table)):
+        table = [fine + (fine - coarse) / (4**order - 1) for fine, coarse in itertools.pairwise(table)]
+    return table[0]
+
+
+def _samples(function: Callable[..., Any], composition: Callable[..., Any]) -> Callable[..., Any]:
+    """The operation on samples, abscissae and steps, of which SciPy takes one."""
+    name = str(function.__name__)
+    of_steps = composed(
+        lambda y, dx, axis: function(y, dx=dx, axis=axis), lambda y, dx, axis: composition(y, None, dx, axis), 2, f"integrate.{name}"
+    )
+    of_abscissae = composed(
+        lambda y, x, axis: function(y, x=x, axis=axis), lambda y, x, axis: composition(y, x, None, axis), 2, f"integrate.{name}.x"
+    )
+
+    def operation(y: Any, x: Any, dx: Any, axis: int) -> Any:
+        y = asarray(y)
+        return of_steps(y, dx, axis) if x is None else of_abscissae(y, asarray(x), axis)
+
+    return operation
+
+
+_operation = {
+    function: _samples(function, composition)
+    for function, composition in (
+        (_integrate.trapezoid, _trapezoid),
+        (_integrate.cumulative_trapezoid, _cumulative_trapezoid),
+        (_integrate.simpson, _simpson),
+        (_integrate.cumulative_simpson, _cumulative_simpson),
+    )
+}
+_of_romb = composed(_integrate.romb, _romb, 2, "integrate.romb")
+
+
+@in_place_of(_integrate.trapezoid)
+def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+    """scipy.integrate.trapezoid."""
+    return _operation[_integrate.trapezoid](y, x, dx, axis)
+
+
+@in_place_of(_integrate.simpson)
+def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
+    """scipy.integrate.simpson."""
+    return _operation[_integrate.simpson](y, x, dx, axis)
+
+
+def _after(initial: Any, sums: Any, axis: int) -> Any:
+    """Running sums after the value that they start from."""
+    shape = list(shape_of(sums))
+    shape[axis] = 1
+    return np.concatenate([np.broadcast_to(initial, shape), sums], axis)
+
+
+@in_place_of(_integrate.cumulative_trapezoid)
+def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+    """scipy.integrate.cumulative_trapezoid."""
+    sums = _operation[_integrate.cumulative_trapezoid](y, x, dx, axis)
+    if initial is None:
+        return sums
+    if not np.isscalar(raw(initial)) or raw(initial) != 0:
+        raise ValueError("`initial` must be `None` or `0`.")
+    return _after(np.zeros((), sums.dtype), sums, axis)
+
+
+@in_place_of(_integrate.cumulative_simpson)
+def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
+    """scipy.integrate.cumulative_simpson."""
+    sums = _operation[_integrate.cumulative_simpson](y, x, dx, axis)
+    return sums if initial is None else _after(asarray(initial), sums + initial, axis)
+
+
+@in_place_of(_integrate.romb)
+def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
+    """scipy.integrate.romb.
+
+    Raises:
+        NoRuleError: a table is to be shown.
+    """
+    if show:
+        raise NoRuleError("scipy.integrate.romb(show=...) of tracers has no derivative rule: leave it out")
+    return _of_romb(asarray(y), dx, axis)
