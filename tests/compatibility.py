@@ -10,6 +10,7 @@ import sys
 import warnings
 from collections import defaultdict
 from collections.abc import Callable
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ LAWS: dict[str, Callable[[Case], None]] = {
 def _namespaces() -> dict[str, Any]:
     """Where users find functions, the first that has one counts."""
     names = ["numpy", "numpy.linalg", "numpy.fft", "numpy.lib.stride_tricks", "funcgrad.numpy", "funcgrad.nn"]
-    for name in ("special", "linalg", "signal", "stats", "integrate", "interpolate", "ndimage"):
+    for name in ("special", "linalg", "signal", "stats", "integrate", "optimize", "interpolate", "ndimage"):
         names += [f"scipy.{name}", f"funcgrad.scipy.{name}"]
     found = {}
     for name in names:
@@ -47,12 +48,15 @@ HEADS = ("name", *LAWS, "complex", "plain NumPy")
 
 
 def full_name(case: Case) -> str | None:
-    """The name that a user calls: numpy.linalg.inv, numpy.add.reduce, funcgrad.nn.relu. None for what is no function of any namespace."""
-    function, suffix = (case.key[0], f".{case.key[1]}") if type(case.key) is tuple else (case.key, "")
+    """The name that a user calls: numpy.linalg.inv, numpy.add.reduce, funcgrad.scipy.stats.norm.pdf. None for what is in no namespace."""
+    function, name = (case.key[0], f".{case.key[1]}") if type(case.key) is tuple else (case.key, "")
+    owner = getattr(function, "__self__", None)
+    if owner is not None and not isinstance(owner, ModuleType):  # a method of a distribution
+        function, name = owner, f".{function.__name__}"
     for space, module in NAMESPACES.items():
-        name = getattr(function, "__name__", "")
-        if getattr(module, name, None) is function:
-            return f"{space}.{name}{suffix}"
+        own = getattr(function, "__name__", None) or getattr(function, "name", "")
+        if getattr(module, own, None) is function:
+            return f"{space}.{own}{name}"
     return None
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 
 import funcgrad.numpy as fnp
 from tests.cases import CONSTANT, DIFFERENTIABLE, METHODS
+from tests.compatibility import full_name
 from tests.surface import ATTRIBUTES, EMATH, FFT, LINALG, NOTHING_TO_DIFFERENTIATE, NUMPY, UFUNC_METHODS
 from tests.test_methods import WAYS
 
@@ -61,3 +63,9 @@ def test_funcgrad_numpy_has_all_of_numpy():
     assert set(dir(np)) - set(dir(fnp)) == set()
     own = [name for name in dir(np) if not name.startswith("__") and getattr(fnp, name) is not getattr(np, name)]
     assert set(own) - {"polynomial"} <= OWN, "a name of funcgrad's own has no case"
+
+
+def test_the_printed_table_has_every_name():
+    printed = {line.split("|")[1].strip() for line in Path(__file__).with_name("compatibility.md").read_text().splitlines() if "|" in line}
+    named = {full_name(case) for case in CASES} - {None}
+    assert named - printed == set(), "print it anew: python -m tests.compatibility > tests/compatibility.md"
