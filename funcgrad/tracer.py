@@ -16,6 +16,12 @@ from funcgrad.primitive import OPERATIONS, operation_of
 from funcgrad.tape import Scope, Tangent
 
 
+def _is_augmented(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
+    """Whether a call is `array += tracer` or its like, which comes as out=array: Python gives the name to the result."""
+    out = options.get("out", ())
+    return len(options) == len(out) == 1 and len(inputs) == 2 and type(out[0]) is np.ndarray and out[0] is inputs[0]
+
+
 class Tracer:
     """A number or an array inside a transform: behaves as NumPy's, and records what is done with it.
 
@@ -85,8 +91,7 @@ class Tracer:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__":
             operation = OPERATIONS.get(ufunc) or operation_of(ufunc)
-            # `array += tracer` comes as out=array: Python gives the name to the result.
-            if not kwargs or (kwargs.keys() == {"out"} and kwargs["out"][0] is inputs[0]):
+            if not kwargs or _is_augmented(inputs, kwargs):
                 return operation(*inputs)
             return self._with_options(ufunc, operation, inputs, kwargs)
         if method == "at":
@@ -140,6 +145,7 @@ class Tracer:
         if others:
             raise NoRuleError(f"np.{name} with {', '.join(others)} has no derivative rule: leave that out, or use astype")
         if dtype is not None:
+            ufunc(*(np.empty(0, x.dtype) if type(x) is Tracer else np.empty(0, np.result_type(x)) for x in inputs), dtype=dtype, **options)
             inputs = tuple(x.astype(dtype) if type(x) is Tracer else np.asarray(x, dtype) for x in inputs)
         answer = operation(*inputs, **axis)
         return answer if where is True else np.where(where, answer, 0.0)

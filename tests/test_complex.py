@@ -126,3 +126,8 @@ def test_the_checkers_take_complex_numbers():
     np.testing.assert_allclose(numerical_grad(np.abs)(Z), grad(np.abs)(Z), rtol=1e-9)
     with pytest.raises(InputTypeError, match="differences"):
         numerical_grad(np.abs, method="complex")(Z)
+
+
+def test_the_second_derivative_of_the_absolute_value_at_the_origin():
+    second = grad(lambda x: np.sum(grad(lambda z: np.sum(np.abs(z)))(x).real))
+    np.testing.assert_array_equal(second(np.zeros(2, complex)), np.zeros(2))

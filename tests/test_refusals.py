@@ -16,6 +16,7 @@ import pytest
 import funcgrad.numpy as fnp
 from funcgrad import grad, jacfwd
 from funcgrad.errors import ConcretizationError, FuncgradError, NoRuleError
+from funcgrad.ops import reductions
 from tests.runs import each_transform
 
 A = np.array
@@ -217,3 +218,46 @@ def test_shapes_and_indices_that_do_not_fit_are_numpys_own_errors():
         for transform in (grad, jacfwd):
             with pytest.raises(error):
                 transform(call)(x)
+
+
+@each_transform
+def test_a_tracer_as_out(run: Any):
+    x = np.array([1.5, 2.5])
+    for call in (
+        lambda y: np.sin(y, out=y),
+        lambda y: np.sin(y, y),
+        lambda y: np.add(y, 1.0, out=y),
+        lambda y: np.negative(y, out=(y,)),
+        lambda y: np.floor(y, out=y),
+        lambda y: np.modf(y, out=(y, y)),
+        lambda y: np.round(y, 0, y),
+        lambda y: np.fix(y, out=y),
+        lambda y: np.divmod(np.zeros(2), y, out=(np.zeros(2), np.ones(2))),
+    ):
+
+        def f(x: Any) -> Any:
+            y = x * 2.0
+            call(y)  # noqa: B023
+            return np.sum(y)
+
+        with pytest.raises((ConcretizationError, TypeError, ValueError)):
+            run(f, x)
+
+
+def test_a_dtype_that_would_lose_something_is_refused_as_by_numpy():
+    with pytest.raises(TypeError, match="cast"):
+        grad(lambda z: np.add(z, 1.0, dtype=np.float64).real.sum())(np.ones(2, complex))
+    with pytest.raises(TypeError, match="cast"):
+        grad(lambda x: np.sum(np.add(x, 1.0, dtype=int)))(np.ones(2))
+    narrow = grad(lambda x: np.sum(np.add(x, 1.0, dtype=np.float32)))(np.ones(2))
+    assert narrow.dtype == np.float64
+
+
+def test_an_operand_by_keyword_where_it_has_no_rule_is_named():
+    with pytest.raises(NoRuleError, match="by keyword"):
+        grad(lambda x: reductions._prod(x, None, False, initial=x[0]))(np.ones(2))
+
+
+def test_the_method_clip_of_an_array_takes_traced_bounds():
+    low = np.array([0.5, 2.0])
+    np.testing.assert_array_equal(grad(lambda b: np.sum(np.array([1.0, 1.0]).clip(b, 3.0)))(low), [0.0, 1.0])

@@ -7,12 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
-from funcgrad.ops.structural import normalized, reshape, transpose
+from funcgrad.ops.structural import normalized, reshape, transpose, unlisted
 from funcgrad.primitive import register
 from funcgrad.rules import bilinear, multilinear
-from funcgrad.rules.values import refuse_out, shape_of, unbroadcast
+from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
 from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ matmul
@@ -77,10 +78,12 @@ _dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
 def dot(a: Any, b: Any, out: None = None) -> Any:
     """np.dot."""
     refuse_out("dot", out)
+    a, b = unlisted(a), unlisted(b)
     if shape_of(a) == () or shape_of(b) == ():
         for number, other in ((a, b), (b, a)):
-            if type(number) in (float, int) and shape_of(other):  # to NumPy's dot a Python number is a float64, no weaker
-                return multiply(number, other.astype(np.promote_types(np.float64, other.dtype)))
+            if type(raw(number)) in (float, int, complex) and hasattr(raw(other), "dtype"):
+                # To NumPy's dot a Python number is of double precision, no weaker.
+                return multiply(number, other.astype(np.promote_types(np.asarray(raw(number)).dtype, other.dtype)))
         return multiply(a, b)
     return _dot_arrays(a, b)
 
@@ -93,6 +96,7 @@ def outer(a: Any, b: Any, out: None = None) -> Any:
 
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     """np.tensordot: transposed and reshaped to a product of matrices."""
+    a, b = unlisted(a), unlisted(b)
     shape_a, shape_b = shape_of(a), shape_of(b)
     if isinstance(axes, (int, np.integer)):
         axes = (tuple(range(len(shape_a) - axes, len(shape_a))), tuple(range(axes)))
@@ -162,9 +166,15 @@ _einsum = multilinear(
 )
 
 
-def einsum(*operands: Any, out: None = None, optimize: Any = False) -> Any:
-    """np.einsum, with subscripts as a string or as lists."""
+def einsum(*operands: Any, out: None = None, optimize: Any = False, **others: Any) -> Any:
+    """np.einsum, with subscripts as a string or as lists.
+
+    Raises:
+        NoRuleError: a dtype, an order or a casting is asked for.
+    """
     refuse_out("einsum", out)
+    if others:
+        raise NoRuleError(f"np.einsum with {', '.join(others)} has no derivative rule: leave that out, or use astype")
     if isinstance(operands[0], str):
         subscripts, arrays = operands[0], list(operands[1:])
     else:

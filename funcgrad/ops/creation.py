@@ -59,8 +59,8 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
         return np.asarray(a, dtype, order, **options)
     if type(a) is not Tracer:
         a = stack([asarray(element) for element in (a.tolist() if isinstance(a, np.ndarray) else a)])
-    if dtype is not None and np.dtype(dtype) != a.dtype:
-        a = a.astype(dtype)
+    if dtype is not None:
+        a = a.astype(dtype, copy=False)
     return laid_out(a, order)
 
 
@@ -285,7 +285,7 @@ class Joiner:
         plain = [raw(piece) for piece in numbers]
         dtype = np.result_type(*(value.dtype if isinstance(value, np.ndarray) else value for value in plain))
         whole = concatenate([ravel(piece if type(piece) is Tracer else np.asarray(piece)) for piece in numbers])
-        return (whole if whole.dtype == dtype else whole.astype(dtype))[joined]
+        return whole.astype(dtype, copy=False)[joined]
 
     def __len__(self) -> int:
         return 0

@@ -11,7 +11,6 @@ symmetrize the input, (A + A.T) / 2, to have it in both.
 
 from __future__ import annotations
 
-import functools
 from typing import Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from funcgrad.ops.linalg_matrices import (
     Shape,
     above_diagonal,
     adjoint,
+    answer_type,
     below_diagonal,
     conj,
     diagonal_of,
@@ -40,13 +40,6 @@ from funcgrad.ops.linalg_matrices import (
 from funcgrad.primitive import register
 from funcgrad.rules import general
 from funcgrad.rules.values import is_complex, raw, shape_of
-
-
-@functools.lru_cache(maxsize=16)
-def result_type(function: Any) -> Any:
-    """The named tuple that a function of numpy.linalg answers with."""
-    return type(function(np.eye(1)))
-
 
 # ------------------------------------------------------------------------------------------------ Cholesky
 
@@ -157,7 +150,7 @@ def qr(a: Any, mode: Any = "reduced") -> Any:
         raise NoRuleError(f"np.linalg.qr(mode={mode!r}) has no derivative rule: reduced, complete and r have")
     kept = "complete" if mode == "complete" else "reduced"
     q, r = unpack(_qr(a, kept), _qr_cores(a, kept))
-    return r if mode == "r" else result_type(np.linalg.qr)(q, r)
+    return r if mode == "r" else answer_type(np.linalg.qr)(q, r)
 
 
 # ------------------------------------------------------------------------------------------------ Hermitian matrices
@@ -201,7 +194,7 @@ def eigh(a: Any, UPLO: Any = "L") -> Any:
     one of sum(g(w)), have between two of its vectors is lost, for neither w nor V has a tangent that it could be part of.
     """
     found = unpack(_eigh(a, UPLO), _square_cores(a), reals=(0,))
-    return result_type(np.linalg.eigh)(*found)
+    return answer_type(np.linalg.eigh)(*found)
 
 
 def eigvalsh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
@@ -263,7 +256,7 @@ def eig(a: Any) -> Any:
     Eigenvectors have length 1; complex ones are determined up to a phase, for which LAPACK makes the largest component real: the derivative
     is that of the vectors as computed. Where an eigenvalue is repeated, what `eigh` says holds.
     """
-    return result_type(np.linalg.eig)(*unpack(_eig(a), _square_cores(a)))
+    return answer_type(np.linalg.eig)(*unpack(_eig(a), _square_cores(a)))
 
 
 def _in_order_of(values: Any, a: Any) -> tuple[Any, Any]:

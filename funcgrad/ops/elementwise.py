@@ -15,7 +15,8 @@ import numpy as np
 
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
-from funcgrad.rules.values import is_complex, keep_zero_factors, raw, refuse_out
+from funcgrad.rules.elementwise import strongly
+from funcgrad.rules.values import is_complex, keep_zero_factors, keep_zeros, raw, refuse_out
 from funcgrad.tracer import Tracer
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
@@ -48,7 +49,17 @@ register(np.where, where)
 add = binary(np.add, None, None, call="x + y")
 subtract = binary(np.subtract, None, "-t", call="x - y")
 multiply = binary(np.multiply, "t * y", "t * x", call="x * y", strengthen=keep_zero_factors)
-divide: Any = binary(np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y")
+
+
+def _keep_zero_numerators(partial: Any) -> Any:
+    """A partial of division that is exactly zero where t or the quotient is: 0 / y stays 0 however y changes."""
+    strong = strongly(partial)
+    return lambda t, *kept: keep_zeros(kept[-1], strong(t, *kept)) if len(kept) == 2 else strong(t, *kept)
+
+
+divide: Any = binary(
+    np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y", strengthen=_keep_zero_numerators
+)
 negative = unary(np.negative, lambda t: -t, lambda x: -x)
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
@@ -216,6 +227,7 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min:
 
 
 register(np.clip, clip)
+register((np._core if hasattr(np, "_core") else np.core).umath.clip, clip)  # what the method of arrays calls
 
 # ------------------------------------------------------------------------------------------------ parts of a number
 

@@ -24,9 +24,7 @@ def _complex_if(x: Any, is_outside: Callable[[np.ndarray], Any]) -> Any:
     wanted = plain.dtype
     if np.any(np.isreal(plain) & is_outside(plain)):
         wanted = np.dtype(np.csingle if wanted.type in _SINGLE else np.cdouble)
-    if type(x) is not Tracer:
-        return plain.astype(wanted)
-    return x if wanted == plain.dtype else x.astype(wanted)
+    return x.astype(wanted, copy=False) if type(x) is Tracer else plain.astype(wanted)
 
 
 def _nonnegative(x: Any) -> Any:

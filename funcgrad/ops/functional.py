@@ -52,7 +52,7 @@ def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any
     if 0 in outer:
         raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
     results = [asarray(func1d(lines[place], *args, **kwargs)) for place in np.ndindex(*outer)]
-    joined = stack([each if each.dtype == results[0].dtype else each.astype(results[0].dtype) for each in results])
+    joined = stack([each.astype(results[0].dtype, copy=False) for each in results])
     inner = shape_of(results[0])
     joined = reshape(joined, outer + inner)
     return moveaxis(joined, tuple(range(len(outer), len(outer) + len(inner))), tuple(range(axis, axis + len(inner))))
@@ -146,8 +146,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     def _collected(self, parts: Any, outer: tuple[int, ...], n: int) -> Any:
         parts = [asarray(part) for part in parts]
         dtype = parts[0].dtype if self.otypes is None else np.dtype(self.otypes[n])
-        joined = reshape(stack(parts), outer + shape_of(parts[0]))
-        return joined if joined.dtype == dtype else joined.astype(dtype)
+        return reshape(stack(parts), outer + shape_of(parts[0])).astype(dtype, copy=False)
 
 
 def _inner_axes(signature: str | None, arguments: int) -> list[int]:

@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.ops.ranges import linspace
 from funcgrad.ops.reductions import max as max_of
 from funcgrad.ops.reductions import min as min_of
 from funcgrad.ops.structural import concatenate, ravel, reshape
 from funcgrad.primitive import register
-from funcgrad.rules import general, multilinear, nondifferentiable
+from funcgrad.rules import multilinear, nondifferentiable
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tracer import Tracer
 
@@ -24,21 +25,6 @@ def _is_number(bins: Any) -> bool:
     return not isinstance(bins, (list, tuple)) and shape_of(bins) == ()
 
 
-def _shares(count: int, t: Any) -> tuple[np.ndarray, np.ndarray]:
-    """What the first and the last edge have in each of `count` edges at equal distances."""
-    last = np.linspace(0.0, 1.0, count).astype(raw(t).dtype)
-    return 1 - last, last
-
-
-_spaced = general(
-    lambda first, last, count, dtype: np.linspace(first, last, count, dtype=dtype),
-    jvps=[lambda t, ans, first, last, count, _, n=n: t * _shares(count, t)[n] for n in (0, 1)],
-    vjps=[lambda ct, ans, first, last, count, _, n=n: np.sum(ct * _shares(count, ct)[n]) for n in (0, 1)],
-    keeps="",
-    name="bin_edges",
-)
-
-
 def _edges(a: Any, bins: Any, ends: Any, found: np.ndarray) -> Any:
     """The edges that NumPy found, as they follow from the elements or from the edges given."""
     if type(bins) is Tracer and bins.shape:
@@ -48,7 +34,7 @@ def _edges(a: Any, bins: Any, ends: Any, found: np.ndarray) -> Any:
     first, last = min_of(a), max_of(a)
     if raw(first) == raw(last):
         first, last = first - 0.5, last + 0.5
-    return _spaced(first, last, found.size, found.dtype)
+    return linspace(first, last, found.size, dtype=found.dtype)
 
 
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
@@ -108,8 +94,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
         counts = _weigh(ravel(weights), plain.ravel(), bins if _is_number(bins) else found, range)
     if not density:
         return counts, edges
-    widths = edges[1:] - edges[:-1]
-    widths = widths if widths.dtype == float else widths.astype(float)
+    widths = (edges[1:] - edges[:-1]).astype(float, copy=False)
     return counts / widths / np.sum(counts), edges
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError
+from funcgrad.ops.elementwise import same
 from funcgrad.ops.structural import broadcast_to, normalized, normalized_axes, ravel, reshape
 from funcgrad.primitive import register
 from funcgrad.rules import general, linear
@@ -202,7 +203,7 @@ def _extreme_at(ufunc: Any, name: str) -> Any:
     def shares(ans: Any, x: Any, v: Any, index: Any) -> tuple[Any, Any]:
         ans, x, v = (np.asarray(raw(each)) for each in (ans, x, v))
         top = ans[index]
-        own, new = (((a == b) | ((a != a) & (b != b))).astype(ans.dtype) for a, b in ((x, ans), (v, top)))
+        own, new = (same(a, b).astype(ans.dtype) for a, b in ((x, ans), (v, top)))
         tied = own + _scatter(new, ans.shape, index)
         return own / tied, new / tied[index]
 
@@ -235,7 +236,7 @@ def in_dtype(values: Any, dtype: np.dtype[Any], what: str) -> Any:
         raise InputTypeError(
             f"{what} puts {values.dtype} into an array of {dtype}, where its derivative is lost: use x.astype({values.dtype})"
         )
-    return values if values.dtype == dtype else values.astype(dtype)
+    return values.astype(dtype, copy=False)
 
 
 class Updates:

@@ -13,6 +13,7 @@ import numpy as np
 
 from funcgrad.ops.linalg_matrices import (
     adjoint,
+    answer_type,
     conj,
     identity_like,
     pack,
@@ -24,11 +25,12 @@ from funcgrad.ops.linalg_matrices import (
     unpack,
 )
 from funcgrad.ops.linalg_svd import singular_values_jvp, weigh_pairs
+from funcgrad.ops.structural import unlisted
 from funcgrad.primitive import register
 from funcgrad.rules import general
 from funcgrad.rules.values import is_complex, keep_zeros, raw, shape_of, unbroadcast
 
-_IS_NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2
+_IS_NUMPY_2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 
 # ------------------------------------------------------------------------------------------------ solve, inv
 
@@ -241,7 +243,7 @@ _slogdet = general(
 def slogdet(a: Any) -> Any:
     """np.linalg.slogdet. The sign of a real determinant has no derivative, the phase of a complex one has."""
     sign, logabsdet = unpack(_slogdet(a), [(), ()], reals=(1,))
-    return type(np.linalg.slogdet(np.eye(1)))(sign, logabsdet)
+    return answer_type(np.linalg.slogdet)(sign, logabsdet)
 
 
 # ------------------------------------------------------------------------------------------------ pseudoinverse, least squares
@@ -350,6 +352,7 @@ _lstsq = general(_lstsq_parts, [_lstsq_jvp_a, _lstsq_jvp_b], [_lstsq_vjp_a, _lst
 
 def lstsq(a: Any, b: Any, rcond: Any = None if _IS_NUMPY_2 else "warn") -> Any:
     """np.linalg.lstsq, where the rank of the matrix stays what it is. The rank itself is a constant."""
+    a, b = unlisted(a), unlisted(b)
     x, residuals, rank, s = unpack(_lstsq(a, b, raw(rcond)), _lstsq_cores(a, b), reals=(1, 2, 3))
     m, n = shape_of(a)
     is_determined = int(raw(rank)[0]) == n < m
@@ -357,11 +360,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None if _IS_NUMPY_2 else "warn") -> Any:
 
 
 _OPERATIONS: dict[Any, Any] = {
-    np.linalg.solve: solve,
-    np.linalg.inv: inv,
+    np.linalg.solve: lambda a, b: solve(a, b),  # arrays may come by keyword
+    np.linalg.inv: lambda a: inv(a),
     np.linalg.tensorsolve: tensorsolve,
     np.linalg.tensorinv: tensorinv,
-    np.linalg.det: det,
+    np.linalg.det: lambda a: det(a),
     np.linalg.slogdet: slogdet,
     np.linalg.pinv: pinv,
     np.linalg.lstsq: lstsq,

@@ -9,6 +9,7 @@ cotangent `ct` stands for conj(ct) there: hence `np.conj` at the beginning and a
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -146,6 +147,12 @@ def keep_phases_adjoint(g: Any, vectors: Any) -> Any:
 
 
 # ------------------------------------------------------------------------------------------------ several results as one value
+
+
+@functools.lru_cache(maxsize=16)
+def answer_type(function: Any) -> Any:
+    """The named tuple that a function of numpy.linalg answers with."""
+    return type(function(np.eye(1)))
 
 
 def pack(parts: Sequence[Any], cores: Sequence[Shape]) -> Any:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.ops.elementwise import direction
 from funcgrad.ops.linalg_matrices import conj, rounding
 from funcgrad.ops.linalg_svd import weigh_pairs
 from funcgrad.ops.structural import normalized_axes
 from funcgrad.primitive import register
 from funcgrad.rules import general
-from funcgrad.rules.values import is_complex, keep_zeros, raw, shape_of
+from funcgrad.rules.values import keep_zeros, raw, shape_of
 from funcgrad.tracer import Tracer
 
 # A norm's tangent is the sum of the real part of t times weights, which are the same in both directions. They are made here, by order, of
@@ -28,29 +29,24 @@ def _inverse(x: Any) -> Any:
     return np.where(is_zero, 0.0, 1.0 / np.where(is_zero, 1.0, x))
 
 
-def _direction(x: Any) -> Any:
-    """The derivative of the absolute value; 0 at 0."""
-    return conj(x) * _inverse(np.abs(x)) if is_complex(x) else np.sign(raw(x))
-
-
 def _shares(hits: Any, axes: tuple[int, ...]) -> Any:
     """Which elements are the extreme one, as numbers that add up to 1."""
     return hits / np.maximum(np.sum(hits, axes, keepdims=True), 1)
 
 
 def _of_sum(x: Any, norm: Any, axes: tuple[int, ...]) -> Any:
-    return _direction(x)
+    return direction(x)
 
 
 def _of_extreme(x: Any, norm: Any, axes: tuple[int, ...]) -> Any:
-    return _direction(x) * _shares(np.abs(raw(x)) == raw(norm), axes).astype(raw(norm).dtype)
+    return direction(x) * _shares(np.abs(raw(x)) == raw(norm), axes).astype(raw(norm).dtype)
 
 
 def _of_power(p: float) -> Callable[..., Any]:
     def weights(x: Any, norm: Any, axes: tuple[int, ...]) -> Any:
         ratio = np.abs(x) * _inverse(norm)
         is_zero = raw(ratio) == 0
-        return _direction(x) * np.where(is_zero, 0.0, np.where(is_zero, 1.0, ratio) ** (p - 1))
+        return direction(x) * np.where(is_zero, 0.0, np.where(is_zero, 1.0, ratio) ** (p - 1))
 
     return weights
 
@@ -61,7 +57,7 @@ def _of_lines(summed: int) -> Callable[..., Any]:
     def weights(x: Any, norm: Any, axes: tuple[int, ...]) -> Any:
         along, across = axes[summed], axes[1 - summed]
         lines = np.add.reduce(np.abs(raw(x)), axis=along, keepdims=True)
-        return _direction(x) * _shares(lines == raw(norm), (across,)).astype(lines.dtype)
+        return direction(x) * _shares(lines == raw(norm), (across,)).astype(lines.dtype)
 
     return weights
 
@@ -81,6 +77,8 @@ def _all_pairs(matrices: Any) -> Any:
 def _extreme_pairs(find: Any) -> Callable[[Any], Any]:
     def weigh(matrices: Any) -> Any:
         s = np.linalg.svd(matrices, compute_uv=False)
+        if not s.size:
+            return s
         is_tied = np.abs(s - find(s, axis=-1, keepdims=True)) <= rounding(s, max(matrices.shape[-2:]))
         return _shares(is_tied, (-1,)).astype(s.dtype)
 
@@ -116,11 +114,11 @@ def _weights(x: Any, ans: Any, ord: Any, axis: Any) -> tuple[Any, Any]:  # noqa:
 def _rules(weights: Callable[..., Any], times: Callable[[Any, Any], Any]) -> Any:
     def jvp(t: Any, ans: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002
         weight, factor = weights(x, ans, ord, axis)
-        return np.sum(np.real(times(t, weight)), axis, keepdims=keepdims) * factor
+        return times(np.sum(np.real(times(t, weight)), axis, keepdims=keepdims), factor)
 
     def vjp(ct: Any, ans: Any, x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002
         weight, factor = weights(x, ans, ord, axis)
-        return times(_kept(np.real(ct) * factor, x, axis), weight)
+        return times(_kept(times(np.real(ct), factor), x, axis), weight)
 
     return [jvp], [vjp]
 

@@ -12,9 +12,9 @@ import numpy as np
 
 from funcgrad.ops.contractions import dot, matmul, outer, tensordot
 from funcgrad.ops.linalg_matrices import conj, transposed
-from funcgrad.ops.structural import normalized, normalized_axes, swapaxes
+from funcgrad.ops.structural import matrix_transpose, normalized, unlisted
 from funcgrad.primitive import register
-from funcgrad.rules import linear, multilinear
+from funcgrad.rules import multilinear
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
 
 # ------------------------------------------------------------------------------------------------ vectors
@@ -40,15 +40,19 @@ _inner = multilinear(
 
 def inner(a: Any, b: Any, /) -> Any:
     """np.inner."""
+    a, b = unlisted(a), unlisted(b)
     return dot(a, b) if shape_of(a) == () or shape_of(b) == () else _inner(a, b)
+
+
+def _back(ct: Any, shape: tuple[int, ...], axis: int) -> Any:
+    """A cotangent with its vectors along the last axis, for an operand of this shape that has them along `axis`."""
+    axis = normalized(axis, len(shape))
+    return np.moveaxis(unbroadcast(ct, (*shape[:axis], *shape[axis + 1 :], shape[axis])), -1, axis)
 
 
 def _vecdot_part(ct: Any, other: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The cotangent of an operand of this shape."""
-    last = np.expand_dims(ct, -1) * np.moveaxis(other, axis, -1)
-    where = normalized(axis, len(shape))
-    moved = (*shape[:where], *shape[where + 1 :], shape[where])
-    return np.moveaxis(unbroadcast(last, moved), -1, where)
+    return _back(np.expand_dims(ct, -1) * np.moveaxis(other, axis, -1), shape, axis)
 
 
 def _outer_part(rows: Any, columns: Any, shape: tuple[int, ...]) -> Any:
@@ -96,9 +100,7 @@ def _in_space(x: Any, axis: int) -> Any:
 
 def _cross_part(a: Any, b: Any, shape: tuple[int, ...], axis: int) -> Any:
     """The product of vectors in space, as the cotangent of an operand of this shape with its vectors along `axis`."""
-    where = normalized(axis, len(shape))
-    product = np.cross(a, b)[..., : shape[where]]
-    return np.moveaxis(unbroadcast(product, (*shape[:where], *shape[where + 1 :], shape[where])), -1, where)
+    return _back(np.cross(a, b)[..., : shape[axis]], shape, axis)
 
 
 def _normal(ct: Any, a: Any, b: Any, axes: tuple[int, int, int]) -> Any:
@@ -126,6 +128,7 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
 
 def kron(a: Any, b: Any) -> Any:
     """np.kron, as a product of every element of a with every element of b."""
+    a, b = unlisted(a), unlisted(b)
     ndim = max(len(shape_of(a)), len(shape_of(b)))
     shape_a, shape_b = ((1,) * (ndim - len(shape)) + shape for shape in (shape_of(a), shape_of(b)))
     apart_a = np.reshape(a, tuple(size for n in shape_a for size in (n, 1)))
@@ -133,19 +136,10 @@ def kron(a: Any, b: Any) -> Any:
     return np.reshape(apart_a * apart_b, tuple(n * m for n, m in zip(shape_a, shape_b, strict=True)))
 
 
-def _trace_transpose(ct: Any, shape: tuple[int, ...], offset: int, axis1: int, axis2: int) -> Any:
-    axes = normalized_axes((axis1, axis2), len(shape))
-    is_on = np.eye(shape[axes[0]], shape[axes[1]], offset, dtype=bool)
-    return np.moveaxis(np.where(is_on, np.reshape(ct, (*shape_of(ct), 1, 1)), 0.0), (-2, -1), axes)
-
-
-_trace = linear(np.trace, _trace_transpose)
-
-
 def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: None = None) -> Any:
-    """np.trace."""
+    """np.trace, by NumPy's own steps."""
     refuse_out("trace", out)
-    return _trace(a if dtype is None else a.astype(dtype), offset, axis1, axis2)
+    return np.sum(np.diagonal(a, offset, axis1, axis2), -1, dtype)
 
 
 def _chain_transpose(n: int, ct: Any, *arrays: Any) -> Any:
@@ -190,12 +184,14 @@ def matrix_power(a: Any, n: int) -> Any:
 
 
 def _linalg_outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = unlisted(x1), unlisted(x2)
     if len(shape_of(x1)) != 1 or len(shape_of(x2)) != 1:
         raise ValueError(f"np.linalg.outer needs vectors, got the shapes {shape_of(x1)} and {shape_of(x2)}")
     return outer(x1, x2)
 
 
 def _linalg_cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = unlisted(x1), unlisted(x2)
     if shape_of(x1)[axis] != 3 or shape_of(x2)[axis] != 3:
         raise ValueError(f"np.linalg.cross needs vectors in space, got the shapes {shape_of(x1)} and {shape_of(x2)} along axis {axis}")
     return cross(x1, x2, axis=axis)
@@ -214,7 +210,7 @@ _NEWER: dict[str, Any] = {
     "cross": _linalg_cross,
     "outer": _linalg_outer,
     "matmul": matmul,
-    "matrix_transpose": lambda x, /: swapaxes(x, -1, -2),
+    "matrix_transpose": matrix_transpose,
     "tensordot": lambda x1, x2, /, *, axes=2: tensordot(x1, x2, axes),
     "trace": lambda x, /, *, offset=0, dtype=None: trace(x, offset, -2, -1, dtype),
     "diagonal": lambda x, /, *, offset=0: np.diagonal(x, offset, -2, -1),

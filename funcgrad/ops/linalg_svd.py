@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops.decompositions import result_type
 from funcgrad.ops.linalg_matrices import (
     Shape,
     adjoint,
+    answer_type,
     conj,
     diagonal_of,
     identity_like,
@@ -120,7 +120,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     if not compute_uv:
         return _singular_values(a)
     is_full = bool(full_matrices)
-    return result_type(np.linalg.svd)(*unpack(_svd(a, is_full), _cores(a, is_full), reals=(1,)))
+    return answer_type(np.linalg.svd)(*unpack(_svd(a, is_full), _cores(a, is_full), reals=(1,)))
 
 
 def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
@@ -133,7 +133,7 @@ def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
     order = np.argsort(raw(sizes))[..., ::-1]
     signs, sizes = np.take_along_axis(signs, order, -1), np.take_along_axis(sizes, order, -1)
     u = np.take_along_axis(v, row(order), -1)
-    return result_type(np.linalg.svd)(u, sizes, conj(transposed(u * row(signs))))
+    return answer_type(np.linalg.svd)(u, sizes, conj(transposed(u * row(signs))))
 
 
 def weigh_pairs(weights: Any, a: Any) -> Any:
@@ -180,9 +180,10 @@ def cond(x: Any, p: Any = None) -> Any:
     is_singular = ~np.isfinite(plain)
     if is_singular.any():
         x = np.where(is_singular[..., None, None], identity_like(x), x)
-    product = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(np.linalg.inv(x), p, axis=(-2, -1))
+    inverse = np.linalg.inv(x.astype(np.promote_types(x.dtype, np.float64), copy=False))  # as NumPy
+    product = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
     product = np.where(is_singular, plain, product) if is_singular.any() else product
-    return product if product.dtype == plain.dtype else product.astype(plain.dtype)  # complex in NumPy 1
+    return product.astype(plain.dtype, copy=False)  # complex in NumPy 1
 
 
 _OPERATIONS: dict[Any, Any] = {

@@ -11,14 +11,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.errors import ConcretizationError
 from funcgrad.ops.elementwise import where as where_of
-from funcgrad.ops.reductions import expand
+from funcgrad.ops.reductions import extreme_of, root
 from funcgrad.ops.running import cumprod
 from funcgrad.primitive import register
 from funcgrad.rules import general, nondifferentiable
-from funcgrad.rules.values import raw, refuse_out, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.rules.values import raw, refuse_out
 
 _MISSING: Any = np._NoValue
 
@@ -70,7 +69,7 @@ def _divided(total: Any, count: Any) -> Any:
     """A total over a number of elements, which may be zero, in the total's dtype."""
     with np.errstate(invalid="ignore", divide="ignore"):
         quotient = total / count
-    return quotient if raw(total).dtype == raw(quotient).dtype else quotient.astype(raw(total).dtype)
+    return quotient.astype(raw(total).dtype, copy=False)
 
 
 def _inexact(dtype: Any) -> None:
@@ -116,7 +115,7 @@ def nanvar(
         count = np.sum(~missing, axis, np.intp, keepdims=True, **chosen)
         mean = _divided(np.sum(filled, axis, **_given(dtype=dtype), keepdims=True, **chosen), count)
     deviation = filled - mean
-    deviation = where_of(missing, filled.dtype.type(0), deviation if deviation.dtype == filled.dtype else deviation.astype(filled.dtype))
+    deviation = where_of(missing, filled.dtype.type(0), deviation.astype(filled.dtype, copy=False))
     squares = np.real(deviation * np.conj(deviation)) if deviation.dtype.kind == "c" else deviation * deviation
     total = np.sum(squares, axis, **_given(dtype=dtype, keepdims=keepdims), **chosen)
     freedom = np.sum(~missing, axis, np.intp, **_given(keepdims=keepdims), **chosen) - ddof
@@ -141,53 +140,10 @@ def nanstd(
 ) -> Any:
     """np.nanstd; its derivative is 0 where the spread is."""
     refuse_out("nanstd", out)
-    var = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
-    if var.dtype.kind not in "fc" or not (raw(var) == 0).any():
-        return np.sqrt(var)
-    is_zero = raw(var) == 0
-    return where_of(is_zero, var.dtype.type(0), np.sqrt(where_of(is_zero, var.dtype.type(1), var)))[()]
+    return root(nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 # ------------------------------------------------------------------------------------------------ extremes
-
-
-def _nan_extreme(function: Any) -> Any:
-    """nanmax or nanmin: tied elements share, also with `initial`."""
-    name = function.__name__
-
-    def shares(x: Any, ans: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Which elements are extreme, and the share of each."""
-        x, ans = np.asarray(raw(x)), raw(ans)
-        extreme = expand(ans, x.shape, axis, keepdims)
-        is_extreme = (x == extreme) & (where is _MISSING or where)
-        number = np.sum(is_extreme, axis, keepdims=True)
-        if initial is not _MISSING:
-            number = number + np.reshape(ans == initial, number.shape)
-        return is_extreme, (1 / np.maximum(number, 1)).astype(x.real.dtype)
-
-    def jvp(t: Any, ans: Any, x: Any, *static: Any) -> Any:
-        is_extreme, share = shares(x, ans, *static)
-        return np.sum(where_of(is_extreme, share * t, 0.0), static[0], keepdims=static[1])
-
-    def vjp(ct: Any, ans: Any, x: Any, *static: Any) -> Any:
-        is_extreme, share = shares(x, ans, *static)
-        return where_of(is_extreme, share * expand(ct, shape_of(x), static[0], static[1]), 0.0)
-
-    extreme = general(
-        lambda x, axis, keepdims, initial, where: function(x, axis, keepdims=keepdims, **_given(initial=initial, where=where)),
-        [jvp], [vjp], name=name,
-    )  # fmt: skip
-
-    def operation(
-        a: Any, axis: Any = None, out: None = None, keepdims: Any = _MISSING, initial: Any = _MISSING, where: Any = _MISSING
-    ) -> Any:
-        refuse_out(name, out)
-        if type(initial) is Tracer:
-            raise NoRuleError(f"np.{name}(initial=tracer) has no derivative rule: combine the result with it by np.fmax or np.fmin")
-        axis = tuple(axis) if isinstance(axis, list) else axis
-        return extreme(a, axis, keepdims is not _MISSING and bool(keepdims), initial, raw(where))
-
-    return operation
 
 
 nanargmax, nanargmin = nondifferentiable(np.nanargmax), nondifferentiable(np.nanargmin)
@@ -228,8 +184,8 @@ _OPERATIONS: dict[Any, Any] = {
     np.nanmean: nanmean,
     np.nanvar: nanvar,
     np.nanstd: nanstd,
-    np.nanmax: _nan_extreme(np.nanmax),
-    np.nanmin: _nan_extreme(np.nanmin),
+    np.nanmax: extreme_of(np.nanmax, "nanmax", np.equal),
+    np.nanmin: extreme_of(np.nanmin, "nanmin", np.equal),
     np.nan_to_num: nan_to_num,
 }
 for _function, _operation in _OPERATIONS.items():

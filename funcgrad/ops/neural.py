@@ -34,12 +34,12 @@ def _gate(t: Any, ans: Any) -> Any:
     return t * (raw(ans) > 0)
 
 
-def _strong_gate(gate: Any) -> Any:
+def _strong_gate(t: Any, ans: Any) -> Any:
     """Where the unit is off nothing passes, be t infinite."""
-    return lambda t, ans: where(raw(ans) > 0, t, 0.0)
+    return where(raw(ans) > 0, t, 0.0)
 
 
-relu = unary(_relu, _gate, lambda x: x if x > 0.0 or x != x else 0.0, name="relu", strengthen=_strong_gate)
+relu = unary(_relu, _gate, lambda x: x if x > 0.0 or x != x else 0.0, name="relu", strengthen=lambda _: _strong_gate)
 
 
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be

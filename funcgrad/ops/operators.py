@@ -65,8 +65,10 @@ _astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
 def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
     wanted = np.dtype(dtype)
-    if wanted.kind not in "fc":
+    if structural.is_constant(wanted):
         return np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+    if not copy and wanted == x.dtype:
+        return x
     if wanted.kind == "f" and x.dtype.kind == "c":
         np.zeros((), x.dtype).astype(wanted)  # NumPy's warning that the imaginary part is lost
         x = elementwise.real(x)
@@ -108,7 +110,7 @@ _METHODS: dict[str, Any] = {
     "__getitem__": indexing.getitem,
     "__iter__": _iterate,
     "T": property(structural.transpose),
-    "mT": property(lambda x: structural.swapaxes(x, -1, -2)),
+    "mT": property(structural.matrix_transpose),
     "at": property(indexing.At),
     "all": reductions.all_,
     "any": reductions.any_,

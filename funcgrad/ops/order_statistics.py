@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.sorting import groups_of
 from funcgrad.ops.statistics import beside
@@ -84,10 +85,6 @@ def _dtype_of_places(x: np.ndarray) -> np.dtype[Any]:
     return np.dtype(float)
 
 
-def _same(x: np.ndarray, y: np.ndarray) -> Any:
-    return (x == y) | ((x != x) & (y != y))
-
-
 _FEW = 16
 
 
@@ -105,8 +102,8 @@ def _groups_at(x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarra
     groups = np.zeros(x.shape, np.intp)
     for n in range(wanted.size):
         if n:
-            np.copyto(numbers[..., n], numbers[..., n - 1], where=_same(found[..., n], found[..., n - 1]))
-        np.copyto(groups, numbers[..., n, None], where=_same(x, found[..., n, None]))
+            np.copyto(numbers[..., n], numbers[..., n - 1], where=same(found[..., n], found[..., n - 1]))
+        np.copyto(groups, numbers[..., n, None], where=same(x, found[..., n, None]))
     return groups, _rows_at(numbers, np.searchsorted(wanted, places))
 
 

@@ -11,10 +11,10 @@ from funcgrad.errors import NoRuleError
 from funcgrad.ops.creation import asarray, holds_tracer, laid_out
 from funcgrad.ops.indexing import flip, in_dtype
 from funcgrad.ops.ranges import linspace
-from funcgrad.ops.structural import broadcast_to, concatenate, normalized
+from funcgrad.ops.structural import broadcast_to, concatenate, normalized, order_of
 from funcgrad.primitive import register
 from funcgrad.rules import linear
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import shape_of
 from funcgrad.tracer import Tracer
 
 Width = tuple[int, int]
@@ -44,14 +44,8 @@ def _block(end: Any, array: Any, axis: int, size: int) -> Any:
     return end if end.shape == shape else broadcast_to(end, shape)
 
 
-def _order(array: Any) -> str:
-    """The memory layout of the result, which the last digits of means along it depend on."""
-    flags = np.asarray(raw(array)).flags
-    return "F" if flags.f_contiguous and not flags.c_contiguous else "C"
-
-
 def _grown(array: Any, widths: tuple[Width, ...], ends: Ends) -> Any:
-    order = _order(array)
+    order = order_of(array)  # which the last digits of means depend on
     for axis, width in enumerate(widths):
         if width != (0, 0):
             low, high = (_block(end, array, axis, size) for end, size in zip(ends(array, axis, width), width, strict=True))
@@ -120,7 +114,7 @@ def _odd(array: Any, axis: int, width: Width, has_edge: bool, period: int) -> An
 
 def _by_index(array: Any, widths: tuple[Width, ...], mode: str, options: dict[str, Any]) -> Any:
     """The modes that repeat elements of the array."""
-    order = _order(array)
+    order = order_of(array)
     is_odd = options.get("reflect_type", "even") == "odd"
     for axis, width in enumerate(widths):
         size = array.shape[axis]

@@ -133,22 +133,18 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """np.polydiv: long division, as NumPy does it."""
     rest, divisor = _vector(u) + 0.0, _vector(v) + 0.0
     dtype = (raw(rest)[0] + raw(divisor)[0]).dtype
-    rest, size, scale = _cast(rest, dtype), len(divisor), 1.0 / divisor[0]
+    rest, size, scale = rest.astype(dtype, copy=False), len(divisor), 1.0 / divisor[0]
     quotient, done = [], []
     for _ in range(len(rest) - size + 1):
         factor = scale * rest[0]
-        top = _cast(rest[:size] - factor * divisor, dtype)
-        quotient.append(_cast(factor, dtype))
+        top = (rest[:size] - factor * divisor).astype(dtype, copy=False)
+        quotient.append(factor.astype(dtype, copy=False))
         done.append(top[:1])
         rest = np.concatenate([top[1:], rest[size:]])
     remainder = np.concatenate([*done, rest])
     is_zero = np.isclose(raw(remainder)[:-1], 0, rtol=1e-14)
     start = int(np.argmin(np.append(is_zero, False)))
     return _as_given(np.stack(quotient) if quotient else np.zeros(1, dtype), u, v), _as_given(remainder[start:], u, v)
-
-
-def _cast(x: Any, dtype: Any) -> Any:
-    return x if x.dtype == dtype else x.astype(dtype)
 
 
 def polyder(p: Any, m: int = 1) -> Any:
@@ -229,7 +225,7 @@ def poly(seq_of_zeros: Any) -> Any:
         raise ValueError("input must be 1d or non-empty square 2d array.")
     if not shape[0]:
         return 1.0
-    zeros = _cast(zeros, np.dtype(np.mintypecode(zeros.dtype.char)))
+    zeros = zeros.astype(np.mintypecode(zeros.dtype.char), copy=False)
     one = np.ones(1, zeros.dtype)
     result = one
     for n in range(shape[0]):
@@ -243,7 +239,7 @@ def _root_rules(divide: Any) -> Any:
 
     def jvp(t: Any, ans: Any, p: Any) -> Any:
         moves = -divide(polyval(t, ans), polyval(polyder(p), ans))
-        return _cast(moves if is_complex(ans) else real_part(moves), raw(ans).dtype)
+        return (moves if is_complex(ans) else real_part(moves)).astype(raw(ans).dtype, copy=False)
 
     def vjp(ct: Any, ans: Any, p: Any) -> Any:
         weights = divide(ct if is_complex(ans) else real_part(ct), polyval(polyder(p), ans))
@@ -266,7 +262,7 @@ def roots(p: Any) -> Any:
 
 
 def _weighted(x: Any, w: Any) -> Any:
-    return _cast(x * (np.expand_dims(w, 1) if x.ndim == 2 else w), x.dtype)
+    return (x * (np.expand_dims(w, 1) if x.ndim == 2 else w)).astype(x.dtype, copy=False)
 
 
 def _check_points(x: Any, y: Any, deg: int, w: Any) -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops.structural import expand_dims, moveaxis, reshape
+from funcgrad.ops.structural import expand_dims, is_constant, moveaxis, reshape
 from funcgrad.primitive import register
 from funcgrad.rules import general
 from funcgrad.rules.values import raw, shape_of, unbroadcast
@@ -48,20 +48,16 @@ _linspace = _spaced(np.linspace, lambda weight, ans, end: weight, keeps="")
 _geomspace = _spaced(np.geomspace, lambda weight, ans, end: ans / end * weight, keeps="x ans")
 
 
-def _has_derivative(dtype: Any) -> bool:
-    return dtype is None or np.dtype(dtype).kind in "fc"
-
-
 def _placed(numbers: Any, dtype: Any, axis: int) -> Any:
     numbers = moveaxis(numbers, 0, axis) if axis else numbers
-    return numbers if dtype is None or numbers.dtype == dtype else numbers.astype(dtype)
+    return numbers if dtype is None else numbers.astype(dtype, copy=False)
 
 
 def linspace(
     start: Any, stop: Any, num: int = 50, endpoint: bool = True, retstep: bool = False, dtype: Any = None, axis: int = 0, **device: Any
 ) -> Any:
     """np.linspace."""
-    if not _has_derivative(dtype):
+    if is_constant(dtype):
         return _numpys_linspace(raw(start), raw(stop), num, endpoint, retstep, dtype, axis, **device)
     num = operator.index(num)
     numbers = _placed(_linspace(start, stop, num, bool(endpoint)), dtype, axis)
@@ -71,13 +67,13 @@ def linspace(
     return numbers, (stop - start) / intervals if intervals > 0 else np.nan
 
 
-_BASE_MAY_BE_A_NUMBER = int(np.__version__.partition(".")[0]) >= 2
+_BASE_MAY_BE_A_NUMBER = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 """Before NumPy 2 it was made into an array always, and its dtype counted in full."""
 
 
 def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0) -> Any:
     """np.logspace, by NumPy's own steps."""
-    if not _has_derivative(dtype):
+    if is_constant(dtype):
         return np.logspace(raw(start), raw(stop), num, endpoint, raw(base), dtype, axis)
     base = base if type(base) in (Tracer, float, int) else np.asarray(base)
     if shape_of(base) or not _BASE_MAY_BE_A_NUMBER:
@@ -90,7 +86,7 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
 
 def geomspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """np.geomspace."""
-    if not _has_derivative(dtype):
+    if is_constant(dtype):
         return np.geomspace(raw(start), raw(stop), num, endpoint, dtype, axis)
     return _placed(_geomspace(start, stop, operator.index(num), bool(endpoint)), dtype, axis)
 
@@ -130,7 +126,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **
         return _numpys_arange(start, stop, step, dtype, **options)
     start, stop = (0, start) if stop is None else (start, stop)
     step = 1 if step is None else step
-    if not _has_derivative(dtype):
+    if is_constant(dtype):
         return _numpys_arange(raw(start), raw(stop), raw(step), dtype)
     return _arange(start, step, raw(stop), dtype)
 

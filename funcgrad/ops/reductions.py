@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.elementwise import divide, exp, where
-from funcgrad.ops.structural import normalized_axes
+from funcgrad.ops.elementwise import divide, exp, same, where
+from funcgrad.ops.structural import is_constant, normalized_axes
 from funcgrad.primitive import register
 from funcgrad.rules import general, linear, nondifferentiable, unary
 from funcgrad.rules.values import is_complex, keep_zeros, raw, refuse_out, shape_of
@@ -43,12 +44,7 @@ def _settled(name: str, a: Any, dtype: Any, initial: Any = _MISSING, where: Any 
         dtype = np.dtype(dtype)
         if dtype.kind == "f" and is_complex(a):
             a = a.astype(dtype)  # which warns, as NumPy does
-    return a, dtype, initial, raw(where)
-
-
-def _is_constant(dtype: Any) -> bool:
-    """Whether a result of this dtype has nothing to differentiate."""
-    return dtype is not None and np.dtype(dtype).kind not in "fc"
+    return a, dtype, initial, where if where is True else np.array(raw(where))  # a copy: nothing else keeps it from changes
 
 
 def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = False) -> Any:
@@ -159,7 +155,7 @@ def sum(  # noqa: A001
     axis, keepdims = _checked("sum", a, axis, out, keepdims)
     if dtype is None and initial is _MISSING and where is True:
         return _sum(a, axis, keepdims)
-    if _is_constant(dtype):
+    if is_constant(dtype):
         return _add_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
     a, dtype, initial, where = _settled("sum", a, dtype, initial, where)
     if initial is _MISSING:
@@ -172,7 +168,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
     axis, keepdims = _checked("mean", a, axis, out, keepdims)
     if dtype is None and (where is True or where is _MISSING):
         return _mean(a, axis, keepdims)
-    if _is_constant(dtype):
+    if is_constant(dtype):
         return np.mean(raw(a), axis, dtype, keepdims=keepdims, where=where)
     a, dtype, _, where = _settled("mean", a, dtype, where=True if where is _MISSING else where)
     return _mean_with(a, axis, keepdims, dtype, where)
@@ -181,7 +177,7 @@ def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims
 def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None) -> Any:
     """np.cumsum."""
     refuse_out("cumsum", out)
-    if _is_constant(dtype):
+    if is_constant(dtype):
         return np.cumsum(raw(a), axis, dtype)
     a, dtype, _, _ = _settled("cumsum", a, dtype)
     return _cumsum(np.ravel(a), 0, dtype) if axis is None else _cumsum(a, axis, dtype)
@@ -201,7 +197,7 @@ def var(
 ) -> Any:
     """np.var, by NumPy's own steps."""
     axis, keepdims = _checked("var", a, axis, out, keepdims)
-    if _is_constant(dtype):
+    if is_constant(dtype):
         raise TypeError(f"np.var(dtype=...) of floating-point numbers needs a floating-point dtype, got {dtype}")
     a, dtype, _, where = _settled("var", a, dtype, where=True if where is _MISSING else where)
     ddof = ddof if correction is _MISSING else correction
@@ -211,7 +207,10 @@ def var(
     deviation = a - mean
     squares = _squares(deviation)
     total = sum(squares, axis, dtype, None, keepdims, where=where)
-    left = np.maximum(number - ddof, 0)
+    left = number - ddof
+    if np.any(left <= 0):
+        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
+    left = np.maximum(left, 0)
     return _over(total, left if where is True else np.reshape(left, shape_of(total)))
 
 
@@ -223,7 +222,7 @@ def _squares(x: Any) -> Any:
     return real * real + imag * imag
 
 
-_root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")
+root = unary(np.sqrt, lambda t, ans: t * where(raw(ans) == 0, 0.0, divide(0.5, where(raw(ans) == 0, 1.0, ans))), name="root")
 """The square root at the end of a length or a spread, whose derivative at 0 counts as 0."""
 
 
@@ -240,7 +239,7 @@ def std(
     correction: Any = _MISSING,
 ) -> Any:
     """np.std; its derivative is 0 where the spread is."""
-    return _root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
+    return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
 
 
 # ------------------------------------------------------------------------------------------------ products
@@ -292,7 +291,7 @@ def prod(
 ) -> Any:
     """np.prod; exact where elements are zero."""
     axis, keepdims = _checked("prod", a, axis, out, keepdims)
-    if _is_constant(dtype):
+    if is_constant(dtype):
         return _multiply_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
     return (
         _prod(a, axis, keepdims)
@@ -309,23 +308,21 @@ def _prod_of(a: Any, axis: Axis, keepdims: bool, *options: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ extremes
 
 
-def _shares(x: Any, ans: Any, axis: Axis, keepdims: bool, initial: Any = _MISSING, where: Any = True) -> Any:
-    """1 for the extreme element of each group, 1/n where n are tied; `initial` is one of them."""
-    x, ans = np.asarray(raw(x)), np.asarray(raw(ans))
-    extreme = expand(ans[()], x.shape, axis, keepdims)
-    hits = (((x == extreme) | ((x != x) & (extreme != extreme))) & where).astype(x.real.dtype)
-    number = _add_reduce(hits, axis, None, None, True)
-    if initial is not _MISSING:
-        number = np.maximum(number + np.reshape(ans == initial, np.shape(number)), 1)  # 1: nobody but `initial`
-    elif where is not True:
-        number = np.maximum(number, 1)
-    return hits / number
+def extreme_of(function: Any, name: str, is_hit: Any = same) -> Any:
+    """The operation of max, min or their like, `function(x, axis, out, keepdims, initial, where)`; `is_hit(x, extreme)` says who won."""
 
+    def shares(x: Any, ans: Any, axis: Axis, keepdims: bool, initial: Any = _MISSING, where: Any = True) -> Any:
+        """1 for the extreme element of each group, 1/n where n are tied; `initial` is one of them."""
+        x, ans = np.asarray(raw(x)), np.asarray(raw(ans))
+        hits = (is_hit(x, expand(ans[()], x.shape, axis, keepdims)) & where).astype(x.real.dtype)
+        number = _add_reduce(hits, axis, None, None, True)
+        if initial is not _MISSING:
+            number = number + np.reshape(ans == initial, np.shape(number))
+        return hits / np.maximum(number, hits.dtype.type(1))  # 1: nobody, or nobody but `initial`
 
-def _extreme(function: Any, name: str) -> Any:
     extreme = _weighted(
-        lambda x, axis, keepdims, initial=_MISSING, where=True: function(np.asarray(x), axis, None, None, keepdims, initial, where),
-        _shares,
+        lambda x, axis, keepdims, initial=_MISSING, where=True: function(np.asarray(x), axis, None, keepdims, initial, where),
+        shares,
         "x ans",
         name,
         strong=lambda t, weight: np.where(weight == 0, 0.0, t * weight),  # an element that loses has no effect, be its tangent infinite
@@ -342,7 +339,11 @@ def _extreme(function: Any, name: str) -> Any:
     return operation
 
 
-max, min = _extreme(_max_reduce, "max"), _extreme(np.minimum.reduce, "min")  # noqa: A001
+def _of_ufunc(reduce: Any) -> Any:
+    return lambda x, axis, out, keepdims, initial, where: reduce(x, axis, None, out, keepdims, initial, where)
+
+
+max, min = extreme_of(_of_ufunc(_max_reduce), "max"), extreme_of(_of_ufunc(np.minimum.reduce), "min")  # noqa: A001
 
 
 def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:

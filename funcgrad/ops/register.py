@@ -18,7 +18,7 @@ from funcgrad.primitive import LATE
 _FAMILIES = {
     "numpy": (
         "joining selections ranges creation functional padding running slopes statistics sorting order_statistics missing histograms "
-        "signals polynomials linalg_products ufuncs"
+        "signals polynomials linalg_products emath ufuncs"
     ),
     "numpy.linalg": "linalg linalg_norms decompositions linalg_svd linalg_products selections",
     "numpy.fft": "fft",

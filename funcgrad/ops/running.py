@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.ops.creation import asanyarray
+from funcgrad.ops.elementwise import same
 from funcgrad.ops.structural import concatenate, moveaxis, normalized, ravel, reshape, stack
 from funcgrad.primitive import register
 from funcgrad.rules import general
@@ -62,7 +64,7 @@ def _accumulation(operation: Any, name: str) -> Any:
 
     def accumulate(array: Any, axis: int = 0, dtype: Any = None, out: None = None) -> Any:
         refuse_out(name, out)
-        array = array if dtype is None or array.dtype == dtype else array.astype(dtype)
+        array = array if dtype is None else array.astype(dtype, copy=False)
         axis, last = normalized(axis, len(shape_of(array))), len(shape_of(array)) - 1
         return operation(array) if axis == last else moveaxis(operation(moveaxis(array, axis, -1)), -1, axis)
 
@@ -89,10 +91,9 @@ def cumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = None
 def _extreme_steps(x: Any, ans: Any) -> tuple[Any, Any]:
     """The derivative of a running extreme is the mean over the elements that are tied for it so far, here as a mean that grows."""
     x, ans = raw(x), raw(ans)
-    is_tied = (x == ans) | ((x != x) & (ans != ans))
+    is_tied = same(x, ans)
     is_new = np.ones(x.shape, bool)
-    before, after = ans[..., :-1], ans[..., 1:]
-    is_new[..., 1:] = (before != after) & ((before == before) | (after == after))
+    is_new[..., 1:] = ~same(ans[..., 1:], ans[..., :-1])
     total = np.cumsum(is_tied, -1)
     number = total - np.maximum.accumulate(np.where(is_new, total - is_tied, 0), -1)  # of tied elements, itself included
     own = np.where(is_tied, 1.0 / number, 0.0).astype(x.dtype)
@@ -127,14 +128,9 @@ def _cumulative(operation: Any, identity: float) -> Any:
 # ------------------------------------------------------------------------------------------------ differences
 
 
-def as_array(value: Any) -> Any:
-    """A tracer as it is, lists and numbers as an array."""
-    return value if isinstance(value, (np.ndarray, Tracer)) else np.asarray(value)
-
-
 def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _MISSING, append: Any = _MISSING) -> Any:
     """np.diff, as slices."""
-    a = as_array(a)
+    a = asanyarray(a)
     if n == 0:
         return a
     if n < 0:
@@ -143,9 +139,9 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _MISSING, append: An
         raise ValueError("diff requires input that is at least one dimensional")
     axis = normalized(axis, a.ndim)
     edge = tuple(1 if k == axis else size for k, size in enumerate(a.shape))
-    ends = [end if end is _MISSING or shape_of(as_array(end)) else np.broadcast_to(as_array(end), edge) for end in (prepend, append)]
+    ends = [end if end is _MISSING or shape_of(asanyarray(end)) else np.broadcast_to(asanyarray(end), edge) for end in (prepend, append)]
     pieces = [piece for piece in (ends[0], a, ends[1]) if piece is not _MISSING]
-    a = concatenate([as_array(piece) for piece in pieces], axis) if len(pieces) > 1 else a
+    a = concatenate([asanyarray(piece) for piece in pieces], axis) if len(pieces) > 1 else a
     left, right = _neighbors(axis)
     for _ in range(n):
         a = a[right] - a[left]
@@ -160,7 +156,7 @@ def _neighbors(axis: int) -> tuple[Any, Any]:
 
 def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
     """np.ediff1d."""
-    ary = ravel(as_array(ary))
+    ary = ravel(asanyarray(ary))
     pieces = [_end(to_begin, "to_begin", ary.dtype), ary[1:] - ary[:-1], _end(to_end, "to_end", ary.dtype)]
     pieces = [piece for piece in pieces if piece is not None]
     return concatenate(pieces) if len(pieces) > 1 else pieces[0]
@@ -169,20 +165,20 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 def _end(value: Any, name: str, dtype: np.dtype[Any]) -> Any:
     if value is None:
         return None
-    value = ravel(as_array(value))
+    value = ravel(asanyarray(value))
     if not np.can_cast(value.dtype, dtype, casting="same_kind"):
         raise TypeError(f"dtype of `{name}` must be compatible with input `ary` under the `same_kind` rule.")
-    return value if value.dtype == dtype else value.astype(dtype)
+    return value.astype(dtype, copy=False)
 
 
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """np.trapezoid, in the values and the places."""
-    y = as_array(y)
+    y = asanyarray(y)
     axis = normalized(axis, y.ndim)
     left, right = _neighbors(axis)
     width = dx
     if x is not None:
-        x = as_array(x)
+        x = asanyarray(x)
         width = reshape(diff(x), (-1, *(1,) * (y.ndim - 1 - axis))) if x.ndim == 1 else diff(x, axis=axis)
     return np.sum(width * (y[right] + y[left]) / 2.0, axis)
 

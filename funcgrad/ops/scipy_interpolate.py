@@ -287,14 +287,19 @@ on_grid = composed(_grid_value, _on_grid, arrays=3, name="scipy.interpolate.Regu
 
 def _on_line(x: Any, y: Any, points: Any, options: Any) -> Any:
     """Along the first axis of y."""
-    cell = np.clip(np.searchsorted(raw(x), raw(points)), 1, shape_of(x)[0] - 1)
+    fill = options["fill_value"]
+    is_extrapolated = isinstance(fill, str) and fill == "extrapolate"
+    is_before = len(shape_of(y)) > 1 or is_extrapolated  # at a jump, where a place is given twice, SciPy has the value before it
+    side = "left" if is_before and np.any(np.diff(raw(x)) == 0) else "right"
+    cell = np.clip(np.searchsorted(raw(x), raw(points), side), 1, shape_of(x)[0] - 1)
     low, high = cell - 1, cell
-    slopes = (y[high] - y[low]) / _beside(x[high] - x[low], y[None])
-    found = slopes * _beside(points - x[low], y[None]) + y[low]
+    width = x[high] - x[low]
+    is_jump = (raw(width) == 0) & (side == "right")  # at the last place of all: the last value
+    share = np.where(is_jump, 1.0, (points - x[low]) / np.where(is_jump, 1.0, width))
+    found = (y[high] - y[low]) * _beside(share, y[None]) + y[low]
     plain = np.asarray(raw(points))
     is_outside = (plain < raw(x)[0]) | (plain > raw(x)[-1])
-    fill = options["fill_value"]
-    if (isinstance(fill, str) and fill == "extrapolate") or not is_outside.any():
+    if is_extrapolated or not is_outside.any():
         return found
     beyond = scipy.interpolate.interp1d(raw(x), raw(y), axis=0, **options)(plain)
     return np.where(_beside(is_outside, y[None]), beyond, found)

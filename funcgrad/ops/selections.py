@@ -13,7 +13,18 @@ from funcgrad.ops.creation import asarray, holds_tracer, laid_out
 from funcgrad.ops.elementwise import where
 from funcgrad.ops.indexing import flip, in_dtype, scatter, take
 from funcgrad.ops.joining import broadcast_arrays
-from funcgrad.ops.structural import broadcast_to, concatenate, moveaxis, normalized, normalized_axes, ravel, reshape, stack, transpose
+from funcgrad.ops.structural import (
+    broadcast_to,
+    concatenate,
+    moveaxis,
+    normalized,
+    normalized_axes,
+    order_of,
+    ravel,
+    reshape,
+    stack,
+    swapaxes,
+)
 from funcgrad.primitive import register
 from funcgrad.rules import linear, nondifferentiable
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
@@ -45,14 +56,12 @@ def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     number = np.choose(raw(a), np.arange(len(choices)), mode=mode)  # type: ignore[call-overload]
     number, *arrays = broadcast_arrays(number, *choices)
     index = (number, *np.ix_(*map(range, number.shape)))
-    return _in_common_dtype(stack(arrays)[index], choices)
+    return stack(arrays)[index].astype(_common_dtype(choices), copy=False)
 
 
-def _in_common_dtype(result: Any, values: Any) -> Any:
-    """A result in the dtype that NumPy finds for all values together, in which Python numbers count for less."""
-    plain = [each if type(each) in (int, float, complex) else np.asarray(each) for each in map(raw, values)]
-    dtype = np.result_type(*plain)
-    return result if result.dtype == dtype else result.astype(dtype)
+def _common_dtype(values: Any) -> np.dtype[Any]:
+    """The dtype that NumPy finds for all values together, in which Python numbers count for less."""
+    return np.result_type(*(each if type(each) in (int, float, complex) else np.asarray(each) for each in map(raw, values)))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
@@ -85,10 +94,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
     for n, condition in enumerate(conditions):
         if condition.dtype != bool:
             raise TypeError(f"invalid entry {n} in condlist: should be boolean ndarray")
-    result = default
-    for condition, choice in zip(conditions[::-1], choicelist[::-1], strict=True):
+    dtype = _common_dtype([*choicelist, default])
+    result, *choices = (
+        each.astype(dtype, copy=False) if type(each) is Tracer else np.asarray(each, dtype) for each in (default, *choicelist)
+    )
+    for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         result = where(condition, choice, result)
-    return _in_common_dtype(result, [*choicelist, default])
+    return result
 
 
 # ------------------------------------------------------------------------------------------------ diagonals and triangles
@@ -163,13 +175,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     values = reshape(values, (1,) * missing + shape_of(values)) if missing > 0 else values
     if not isinstance(obj, slice) and np.ndim(obj) == 0:
         values = moveaxis(values, 0, axis)
+    elif missing < 0 and math.prod(shape_of(values)[:-missing]) == 1:  # axes of size 1 in front, as in any assignment
+        values = reshape(values, shape_of(values)[-missing:])
     # NumPy inserts the numbers that the new elements have among all: that says where each of them goes.
     size = shape[axis]
     new = np.insert(np.arange(size), obj, np.arange(size, size + max(shape_of(values)[axis], 1)))
     values = broadcast_to(values, (*shape[:axis], len(new) - size, *shape[axis + 1 :]))
-    flags = raw(arr).flags
-    inserted = take(concatenate([arr, values], axis), new, axis)
-    return laid_out(inserted, "F" if flags.f_contiguous and not flags.c_contiguous else "C")
+    return laid_out(take(concatenate([arr, values], axis), new, axis), order_of(arr))
 
 
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
@@ -201,12 +213,10 @@ def resize(a: Any, new_shape: Any) -> Any:
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """np.rot90."""
     one, two = normalized_axes(tuple(axes), len(shape_of(m)))
-    order = list(range(len(shape_of(m))))
-    order[one], order[two] = two, one
     k = (operator.index(k) if type(k) is Tracer else k) % 4
     if k % 2 == 0:
         return flip(m, (one, two)) if k else m[...]
-    return transpose(flip(m, two), order) if k == 1 else flip(transpose(m, order), two)
+    return swapaxes(flip(m, two), one, two) if k == 1 else flip(swapaxes(m, one, two), two)
 
 
 def ix_(*args: Any) -> tuple[Any, ...]:

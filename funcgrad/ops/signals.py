@@ -195,7 +195,7 @@ def _double(x: Any, dtype: Any = np.float64) -> Any:
     """In double precision, as np.interp computes."""
     if type(x) is not Tracer:
         return np.asarray(x, dtype)
-    return x if x.dtype == dtype else x.astype(dtype)
+    return x.astype(dtype, copy=False)
 
 
 def _repeating(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:

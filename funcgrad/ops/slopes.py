@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops.running import as_array
+from funcgrad.ops.creation import asanyarray
 from funcgrad.ops.structural import concatenate, expand_dims, normalized_axes, reshape
 from funcgrad.primitive import register
 from funcgrad.rules import general
@@ -32,7 +32,7 @@ _as_numpy = general(
 
 def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
     """np.gradient, in the values and in the distances or places of the points."""
-    f = as_array(f)
+    f = asanyarray(f)
     if f.dtype.kind in "iu":
         f = f.astype(np.float64)
     axes = normalized_axes(axis, f.ndim)
@@ -53,7 +53,7 @@ def _spacings(shape: tuple[int, ...], varargs: tuple[Any, ...], axes: tuple[int,
         return list(varargs) * len(axes)
     if len(varargs) != len(axes):
         raise TypeError("invalid number of arguments")
-    spacings = [one if np.ndim(raw(one)) == 0 else as_array(one) for one in varargs]
+    spacings = [one if np.ndim(raw(one)) == 0 else asanyarray(one) for one in varargs]
     for one, n in zip(spacings, axes, strict=True):
         if len(shape_of(one)) > 1:
             raise ValueError("distances must be either scalars or 1d")
@@ -73,7 +73,7 @@ def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
             parts = _even(f, axis, step[0], edge_order)
         else:
             parts = _uneven(f, axis, step, edge_order)
-    inner, first, last = (part if part.dtype == f.dtype else part.astype(f.dtype) for part in parts)
+    inner, first, last = (part.astype(f.dtype, copy=False) for part in parts)
     slope = concatenate([expand_dims(first, axis), inner, expand_dims(last, axis)], axis)
     return _as_numpy(slope, f, spacing, axis, edge_order) if type(spacing) is Tracer and spacing.shape else slope
 

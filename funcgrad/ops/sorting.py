@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import concatenate, moveaxis, normalized, ravel
 from funcgrad.primitive import register
@@ -35,8 +36,7 @@ def groups_of(x: np.ndarray) -> np.ndarray:
 def _groups_in_order(x: np.ndarray) -> np.ndarray:
     """The same where the rows are sorted."""
     starts = np.ones(x.shape, bool)
-    before, after = x[..., :-1], x[..., 1:]
-    starts[..., 1:] = (before != after) & ((before == before) | (after == after))
+    starts[..., 1:] = ~same(x[..., 1:], x[..., :-1])
     return (np.cumsum(starts) - 1).reshape(x.shape)
 
 
@@ -100,7 +100,7 @@ def sort_complex(a: Any) -> Any:
     """np.sort_complex: sorted along the last axis, and of a complex dtype."""
     ordered = sort(a)
     dtype = np.sort_complex(np.empty(0, ordered.dtype)).dtype
-    return ordered if ordered.dtype == dtype else ordered.astype(dtype)
+    return ordered.astype(dtype, copy=False)
 
 
 # ------------------------------------------------------------------------------------------------ sets

@@ -36,7 +36,7 @@ def beside(weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _MISSING) -> Any:
     """np.average, of elements and weights."""
-    a = np.asarray(a) if isinstance(a, (list, tuple)) else a
+    a = a if type(a) is Tracer else np.asarray(a)
     options = {} if keepdims is _MISSING else {"keepdims": keepdims}
     if weights is None:
         mean = np.mean(a, axis, **options)
@@ -44,7 +44,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     else:
         weights = beside(weights, shape_of(a), axis)
         dtype = np.result_type(a.dtype, weights.dtype, *(("f8",) if a.dtype.kind in "iub" else ()))
-        weights = weights if weights.dtype == dtype else weights.astype(dtype)
+        weights = weights.astype(dtype, copy=False)
         total = np.sum(weights, axis, **options)
         if np.any(raw(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
@@ -65,8 +65,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: Any = False) -> An
 
 def _variables(m: Any, rowvar: bool, dtype: np.dtype[Any], keeps_one_row: bool) -> Any:
     """A matrix with a row for each variable."""
-    table = m if len(m.shape) == 2 else reshape(m, (1, -1))
-    table = table if table.dtype == dtype else table.astype(dtype)
+    table = (m if len(m.shape) == 2 else reshape(m, (1, -1))).astype(dtype, copy=False)
     return table if rowvar or m.ndim == 1 or (keeps_one_row and table.shape[0] == 1) else transpose(table)
 
 
@@ -120,7 +119,7 @@ def cov(
     if dtype.kind == "c":
         other = np.conj(other)
     found = np.dot(x, other) * np.true_divide(1, freedom)
-    return np.squeeze(found if found.dtype == dtype else found.astype(dtype))
+    return np.squeeze(found.astype(dtype, copy=False))
 
 
 def _degrees_of_freedom(count: int, ddof: int, weights: Any, importance: Any, total: Any) -> Any:

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import NoRuleError
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
-from funcgrad.rules.values import plain_constant, raw, refuse_out, shape_of, unbroadcast
+from funcgrad.rules.values import plain_constant, raw, real_part, refuse_out, shape_of, unbroadcast
 from funcgrad.tape import Record, innermost
 from funcgrad.tracer import Tracer
 
@@ -45,11 +46,15 @@ _roll = linear(np.roll, lambda ct, shape, shift, axis: np.roll(ct, tuple(-s for 
 _copy = linear(lambda x, order: np.array(x, order=order), lambda ct, shape, order: ct, name="copy")
 
 
+def order_of(a: Any) -> str:
+    """The layout of an array in memory, "F" or "C"."""
+    return "F" if np.asarray(raw(a)).flags.fnc else "C"
+
+
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """np.reshape."""
     if order == "A":  # settled by the layout of the array itself, which its cotangent need not share
-        flags = np.asarray(raw(a)).flags
-        order = "F" if flags.f_contiguous and not flags.c_contiguous else "C"
+        order = order_of(a)
     return _reshape(a, shape, order=order) if order != "C" else _reshape(a, shape)
 
 
@@ -150,8 +155,9 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     return _roll(a, tuple(shift) if isinstance(shift, (tuple, list, np.ndarray)) and np.ndim(shift) else int(shift), axis)
 
 
-def tile(a: Any, reps: Any) -> Any:
+def tile(A: Any, reps: Any) -> Any:
     """np.tile, as a broadcast along new axes."""
+    a = A
     counts = (reps,) if isinstance(reps, (int, np.integer)) else tuple(reps)
     shape = shape_of(a)
     ndim = max(len(counts), len(shape))
@@ -196,8 +202,10 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
                 scope = innermost(scope, arrays[n]._scope)
         values = [array._primal if type(array) is Tracer else plain_constant(array) for array in arrays]
         answer = function(values, axis, **options)
-        if answer.dtype.kind not in "fc":
-            return answer  # a dtype without derivatives was asked for
+        if is_constant(answer.dtype):  # that dtype was asked for
+            return answer
+        if options.get("dtype") is not None and answer.dtype.kind == "f":  # it has nothing to do with imaginary parts
+            arrays = [real_part(array) if type(array) is Tracer else array for array in arrays]
         index = len(scope.records)
         residual = (traced, [shape_of(value) for value in values], normalized(axis, answer.ndim))
         scope.records.append((rule, *(arrays[n]._index for n in traced), residual))
@@ -206,12 +214,32 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
     return operation
 
 
+def is_constant(dtype: Any) -> bool:
+    """Whether a result of this dtype has nothing to differentiate; None is the dtype of the operands.
+
+    Raises:
+        NoRuleError: it is an array of objects, in which numbers would go on without their derivatives.
+    """
+    kind = "f" if dtype is None else np.dtype(dtype).kind
+    if kind == "O":
+        raise NoRuleError("a tracer in an array of dtype object would lose its derivative: leave dtype=object out, or use lists")
+    return kind not in "fc"
+
+
 def _of_list(array: Any) -> Any:
     """A list with tracers among its elements as a tracer, which NumPy cannot make of it."""
     if not isinstance(array, (list, tuple)):
         return array
     elements = [_of_list(element) for element in array]
     return stack(elements) if any(type(element) is Tracer for element in elements) else array
+
+
+def unlisted(value: Any) -> Any:
+    """A list as an array, or as a tracer if one is in it; all else as it is."""
+    if not isinstance(value, (list, tuple)):
+        return value
+    value = _of_list(value)
+    return value if type(value) is Tracer else np.asarray(value)
 
 
 def _slices(shapes: list[tuple[int, ...]], axis: int) -> list[Any]:

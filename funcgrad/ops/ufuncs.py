@@ -14,10 +14,11 @@ import numpy as np
 from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import where as pick
 from funcgrad.ops.indexing import scatter
-from funcgrad.ops.structural import normalized
+from funcgrad.ops.structural import normalized, unlisted
 from funcgrad.primitive import OPERATIONS, PRIMITIVES, Operation, register
 from funcgrad.rules import linear
 from funcgrad.rules.values import raw, refuse_out, shape_of
+from funcgrad.tracer import Tracer
 
 _MISSING = np._NoValue
 
@@ -77,12 +78,12 @@ def _accumulated(ufunc: Any, operation: Operation) -> Operation:
 
 
 def _segments(ufunc: Any) -> Operation:
-    def reduceat(array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+    def reduceat(array: Any, places: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, **indices: Any) -> Any:
         array, axis = _checked(f"{ufunc.__name__}.reduceat", array, axis, dtype, out)
         before = (slice(None),) * axis
         reduce = OPERATIONS[(ufunc, "reduce")]
         without: Any = {} if ufunc in (np.multiply, np.maximum, np.minimum) else {"initial": None}  # no identity comes first here
-        segments = [(*before, slice(*ends)) for ends in _ends(raw(indices), array.shape[axis])]
+        segments = [(*before, slice(*ends)) for ends in _ends(raw(places), array.shape[axis])]
         return np.stack([reduce(array[segment], axis, **without) for segment in segments], axis)
 
     return reduceat
@@ -109,14 +110,26 @@ def _sum_segments_transpose(ct: Any, shape: tuple[int, ...], indices: Any, axis:
 _sum_segments = linear(lambda x, indices, axis: np.add.reduceat(x, indices, axis), _sum_segments_transpose, name="add.reduceat")
 
 
-def _add_reduceat(array: Any, /, indices: Any, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def _add_reduceat(array: Any, places: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, **indices: Any) -> Any:
     array, axis = _checked("add.reduceat", array, axis, dtype, out)
-    return _sum_segments(array, np.asarray(raw(indices)), axis)
+    return _sum_segments(array, np.array(raw(places)), axis)
 
 
 def outer_of(operation: Operation) -> Operation:
     """ufunc.outer: every element of x with every element of y, the axes of x first."""
-    return lambda x, y, **options: operation(np.reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y, **options)
+
+    def outer(x: Any, y: Any, **options: Any) -> Any:
+        x, y = _strong(x), _strong(y)
+        return operation(np.reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y, **options)
+
+    return outer
+
+
+def _strong(x: Any) -> Any:
+    """A list as an array, and a Python number as NumPy's of double precision, which is what `outer` makes of it."""
+    if type(raw(x)) in (int, float, complex):
+        return x * np.ones(()) if type(x) is Tracer else np.asarray(x)
+    return unlisted(x)
 
 
 def _constant(method: Callable[..., Any]) -> Operation:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import NoRuleError
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.elementwise import strongly
@@ -75,6 +76,9 @@ def _operation(
     """The operation whose first `arrays` positional arguments (None: all) may be tracers; the others and the keywords are static."""
 
     def operation(*args: Any, **options: Any) -> Any:
+        for key, option in options.items():
+            if type(option) is Tracer:
+                raise NoRuleError(f"{name} has no derivative rule for a traced {key} by keyword: give it by position, if it is an operand")
         operands, static = (args, ()) if arrays is None else (args[:arrays], args[arrays:])
         traced = [n for n, operand in enumerate(operands) if type(operand) is Tracer]
         if not traced:
@@ -300,6 +304,11 @@ def general(
     return operation
 
 
+def _untouchable(value: Any) -> Any:
+    """The plain value of a tracer, an array read-only: it may be given as `out`."""
+    return value.value if type(value) is Tracer else value
+
+
 def nondifferentiable(function: Any) -> Operation:
     """Declare that a function has nothing to differentiate: it sees the plain values, and its result is a constant.
 
@@ -320,8 +329,8 @@ def nondifferentiable(function: Any) -> Operation:
     """
 
     def operation(*args: Any, **options: Any) -> Any:
-        values = [raw(value) for value in args]
-        answer = function(*values, **{key: raw(value) for key, value in options.items()})
+        values = [_untouchable(value) for value in args]
+        answer = function(*values, **{key: _untouchable(value) for key, value in options.items()})
         return as_python(answer, values)
 
     operation.__name__ = operation.__qualname__ = function.__name__

@@ -82,7 +82,9 @@ def as_python(answer: Any, operands: Any) -> Any:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tracer, an array or a number."""
+    """The shape of a tracer, an array, a number or a list of numbers."""
+    if isinstance(value, (list, tuple)):
+        return np.shape(value)
     return getattr(value, "shape", ())
 
 
