@@ -100,7 +100,7 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
 
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> Any:  # noqa: A002
     """np.histogramdd, of elements, weights and edges."""
-    is_table = len(shape_of(sample)) == 2
+    is_table = not isinstance(sample, (list, tuple)) and len(shape_of(sample)) == 2
     plain = raw(sample) if is_table else np.stack([np.asarray(raw(column)) for column in sample], -1)
     columns = [sample[:, n] for n in np.arange(plain.shape[1])] if is_table else list(sample)
     given = [bins] * len(columns) if _is_number(bins) else list(bins)

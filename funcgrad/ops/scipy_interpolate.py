@@ -290,7 +290,7 @@ def _on_line(x: Any, y: Any, points: Any, options: Any) -> Any:
     fill = options["fill_value"]
     is_extrapolated = isinstance(fill, str) and fill == "extrapolate"
     is_before = len(shape_of(y)) > 1 or is_extrapolated  # at a jump, where a place is given twice, SciPy has the value before it
-    side = "left" if is_before and np.any(np.diff(raw(x)) == 0) else "right"
+    side: Any = "left" if is_before and np.any(np.diff(raw(x)) == 0) else "right"
     cell = np.clip(np.searchsorted(raw(x), raw(points), side), 1, shape_of(x)[0] - 1)
     low, high = cell - 1, cell
     width = x[high] - x[low]

@@ -82,9 +82,9 @@ def as_python(answer: Any, operands: Any) -> Any:
 
 
 def shape_of(value: Any) -> tuple[int, ...]:
-    """The shape of a tracer, an array, a number or a list of numbers."""
+    """The shape of a tracer, an array, a number or a list of them."""
     if isinstance(value, (list, tuple)):
-        return np.shape(value)
+        return (len(value), *(shape_of(value[0]) if value else ()))
     return getattr(value, "shape", ())
 
 

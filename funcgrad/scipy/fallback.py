@@ -11,8 +11,10 @@ from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
 
+import numpy as np
+
 from funcgrad.errors import NoRuleError
-from funcgrad.primitive import OPERATIONS
+from funcgrad.primitive import operation_of
 from funcgrad.tracer import Tracer
 
 
@@ -49,7 +51,7 @@ class WithoutRule:
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
             raise AttributeError(name)
-        return _guarded(getattr(self.__wrapped__, name), f"{self.__name__}.{name}")
+        return guarded(getattr(self.__wrapped__, name), f"{self.__name__}.{name}")
 
     def __repr__(self) -> str:
         return f"<{self.__name__}, without a derivative rule>"
@@ -64,7 +66,7 @@ class WithoutRule:
         return (self.__wrapped__,)
 
 
-def _guarded(value: Any, name: str) -> Any:
+def guarded(value: Any, name: str) -> Any:
     """A callable that refuses tracers; exceptions, constants, submodules, and ufuncs that have a rule, as they are."""
     is_exception = isinstance(value, type) and issubclass(value, BaseException)
     if not callable(value) or is_exception or _has_operation(value):
@@ -73,10 +75,14 @@ def _guarded(value: Any, name: str) -> Any:
 
 
 def _has_operation(value: Any) -> bool:
-    try:
-        return value in OPERATIONS
-    except TypeError:  # not hashable
+    """Whether NumPy hands a call over to us (`scipy.special.sinc` is NumPy's), and we have an operation for it."""
+    if not isinstance(value, np.ufunc) and not hasattr(value, "_implementation"):
         return False
+    try:
+        operation_of(value)
+    except NoRuleError:
+        return False
+    return True
 
 
 def without_rules(module: ModuleType, own: Iterable[str] = ()) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
@@ -115,7 +121,7 @@ def without_rules(module: ModuleType, own: Iterable[str] = ()) -> tuple[Callable
             value = getattr(module, name)
         except AttributeError:
             raise AttributeError(f"module {module.__name__!r} has no attribute {name!r}", name=name, obj=module) from None
-        return _guarded(value, f"{module.__name__}.{name}")
+        return guarded(value, f"{module.__name__}.{name}")
 
     def names() -> list[str]:
         return sorted({*getattr(module, "__all__", ()), *extra} - {"test"})

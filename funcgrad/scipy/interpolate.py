@@ -15,6 +15,7 @@ from funcgrad.ops import scipy_interpolate as _ops
 from funcgrad.ops.creation import asarray as _asarray
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
+from funcgrad.scipy.fallback import guarded as _guarded
 from funcgrad.scipy.fallback import has_tracer as _has_tracer
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
 from funcgrad.scipy.fallback import without_rules as _without_rules
@@ -24,7 +25,21 @@ def _plain(value: Any) -> Any:
     return _raw(_asarray(value)) if _has_tracer(value) else value
 
 
-class _Interpolant:
+class _Named(type):
+    """Classes whose instances SciPy's of the same name count for, and whose other attributes are SciPy's (`PPoly.from_spline`)."""
+
+    def __getattr__(cls, name: str) -> Any:
+        found = getattr(getattr(_interpolate, cls.__name__, None), name) if not name.startswith("_") else None
+        if found is None:
+            raise AttributeError(f"{cls.__name__} has no attribute {name!r}")
+        return _guarded(found, f"scipy.interpolate.{cls.__name__}.{name}")
+
+    def __instancecheck__(cls, value: Any) -> bool:
+        kind = getattr(_interpolate, cls.__name__, None)
+        return super().__instancecheck__(value) or (kind is not None and isinstance(value, kind))
+
+
+class _Interpolant(metaclass=_Named):
     """An interpolant that may depend on tracers, beside SciPy's own of the same plain values.
 
     What is not defined here is SciPy's, where nothing is traced, and has no rule elsewhere.

@@ -92,3 +92,9 @@ CASES += [
 ]  # fmt: skip
 if np.sign(3 + 4j) != 1:
     CASES += [case(np.sign, points.complex(2, 3), note="complex", analytic=False)]
+
+_CLIP = (np._core if hasattr(np, "_core") else np.core).umath.clip
+CASES += [
+    case(_CLIP, np.array([-1.5, -0.4, 0.3, 1.7]), call=lambda f, x: f(x, -1.0, 1.0), note="the ufunc"),
+    case(_CLIP, real(2, 1), real(3) - 4.0, call=lambda f, x, low: f(x, low, 0.5), note="the ufunc, bound"),
+]

@@ -473,6 +473,29 @@ def test_integrals_of_samples_take_scipys_arguments():
         grad(lambda y: integrate.cumulative_simpson(y, x=x[::-1])[0])(y)
 
 
+def test_abscissae_that_are_the_same():
+    """Simpson's weights there, of SciPy's rule: two terms of each parabola that has no width on one side, halves of its width."""
+    for x, wanted in (
+        ([0.0, 1.0, 1.0, 2.0, 3.0], [1 / 3, 0.0, 2 / 3, 4 / 3, 1 / 3]),
+        ([0.0, 0.0, 1.0, 2.0, 3.0], [1 / 3, 0.0, 2 / 3, 4 / 3, 1 / 3]),
+        ([0.0, 1.0, 2.0, 2.0], [1 / 3, 4 / 3, 1 / 3, 0.0]),
+    ):
+        y = np.arange(1.0, len(x) + 1.0)
+        weights = grad(lambda y, x=x: integrate.simpson(y, x=x))(y)
+        np.testing.assert_allclose(weights, wanted, atol=1e-15)
+        assert weights @ y == pytest.approx(scipy_integrate.simpson(y, x=x))
+
+
+def test_arguments_of_solve_ivp_may_be_a_list():
+    end = grad(lambda rate: solve_ivp(lambda t, y, rate: -rate * y, (0.0, 1.0), [1.0], args=[rate], **FINE).y[0, -1])
+    assert end(2.0) == pytest.approx(-math.exp(-2.0))
+
+
+def test_no_module_hides_a_class_of_scipys():
+    solver = integrate.ode(lambda t, y: -y).set_initial_value(1.0)
+    assert solver.integrate(1.0)[0] == pytest.approx(math.exp(-1.0), rel=1e-5)
+
+
 @pytest.mark.parametrize("name", without_rule(integrate, scipy_integrate))
 def test_what_else_scipy_has_refuses_tracers_by_name(name: str):
     assert_refuses_by_name(integrate, scipy_integrate, name)

@@ -189,3 +189,26 @@ def test_interpolants_of_tracers_say_so():
     assert seen == ["<traced CubicSpline>"]
     with pytest.raises(AttributeError):
         _ = interpolate.CubicSpline(X, Y).nothing
+
+
+def test_places_that_are_given_twice():
+    """At a jump the derivative belongs to the value that SciPy gives there: the one behind it, but on several lines the one before it."""
+    y = np.array([1.0, 2.0, 5.0, 3.0])
+    for x, at, wanted in (([0.0, 1.0, 1.0, 2.0], 1.0, 2), ([0.0, 0.0, 1.0, 2.0], 0.0, 1), ([0.0, 1.0, 2.0, 2.0], 2.0, 3)):
+        np.testing.assert_array_equal(jacrev(lambda y, x=x, at=at: interpolate.interp1d(x, y)(at))(y), np.eye(4)[wanted])
+        assert scipy.interpolate.interp1d(x, y)(at) == y[wanted]
+    lines = jacrev(lambda y: interpolate.interp1d([0.0, 1.0, 1.0, 2.0], y[None])(1.0))(y)
+    np.testing.assert_array_equal(lines, np.eye(4)[1:2])
+    assert scipy.interpolate.interp1d([0.0, 1.0, 1.0, 2.0], y[None])(1.0) == y[1]
+
+
+def test_classes_have_what_scipys_have():
+    spline = interpolate.PPoly.from_spline(scipy.interpolate.make_interp_spline(X, Y))
+    np.testing.assert_array_equal(spline(AT), scipy.interpolate.PPoly.from_spline(scipy.interpolate.make_interp_spline(X, Y))(AT))
+    with pytest.raises(NoRuleError, match=r"scipy\.interpolate\.PPoly\.from_bernstein_basis"):
+        grad(lambda x: interpolate.PPoly.from_bernstein_basis([x]))(1.0)
+    assert isinstance(scipy.interpolate.CubicSpline(X, Y), interpolate.CubicSpline)
+    assert isinstance(interpolate.CubicSpline(X, Y), interpolate.PPoly)
+    assert not isinstance(1.0, interpolate.CubicSpline)
+    with pytest.raises(AttributeError):
+        _ = interpolate.CubicSpline.nothing

@@ -373,6 +373,66 @@ def test_what_has_no_rule_is_refused_by_name(run: Any):
         grad(lambda a: np.real(optimize.newton(lambda x, a: x**2 - a, 1.0 + 1.0j, args=(a,))))(2.0 + 1.0j)
 
 
+def test_fixed_points():
+    """Of Heron's iteration, the square root; of a linear map, the solution of a system of equations."""
+
+    def heron(x: Any, a: Any) -> Any:
+        return 0.5 * (x + a / x)
+
+    def square_root(a: Any) -> Any:
+        return optimize.fixed_point(heron, 1.0, (a,))
+
+    assert grad(square_root)(4.0) == jvp(square_root, (4.0,), (1.0,))[1] == pytest.approx(0.25)
+    assert grad(grad(square_root))(4.0) == pytest.approx(-1 / 32)
+    matrix = A([[0.1, 0.3], [0.2, -0.1]])
+    slopes = jacrev(lambda b: optimize.fixed_point(lambda x, b: matrix @ x + b, np.ones(2), (b,), method="iteration"))(A([1.0, 2.0]))
+    np.testing.assert_allclose(slopes, np.linalg.inv(np.eye(2) - matrix), rtol=1e-12)
+    assert optimize.fixed_point(heron, 1.0, (4.0,)) == scipy_optimize.fixed_point(heron, 1.0, (4.0,))
+    with pytest.raises(ConcretizationError, match="fixed_point"):
+        grad(lambda a: optimize.fixed_point(lambda x: heron(x, a), 1.0))(4.0)
+
+
+def test_values_of_one_element_are_numbers():
+    """As for SciPy, which gives functions a vector of one for a number."""
+    for method in ("BFGS", "Newton-CG", "trust-exact", "Nelder-Mead"):
+        np.testing.assert_allclose(minimize(lambda x: (x - 2.0) ** 2, 0.5, method=method).x, [2.0], atol=1e-4)
+
+
+@pytest.mark.parametrize("method", ["BFGS", "Newton-CG", "trust-exact"])
+def test_functions_that_give_their_gradient_get_products_with_the_hessian(method: str):
+    def both(p: Any) -> Any:
+        return np.sum((p["a"] - 2.0) ** 2), {"a": 2.0 * (p["a"] - 2.0)}
+
+    np.testing.assert_allclose(minimize(both, {"a": np.ones(2)}, method=method, jac=True).x["a"], [2.0, 2.0])
+    vector = minimize(lambda x: (np.sum((x - 2.0) ** 2), 2.0 * (x - 2.0)), np.ones(2), method=method, jac=True)
+    np.testing.assert_allclose(vector.x, [2.0, 2.0])
+
+
+def test_options_of_minimize_drop_no_derivative():
+    for call in (
+        lambda a: minimize(lambda x: np.sum(x * x), np.ones(2), tol=a).fun,
+        lambda a: minimize(lambda x: np.sum(x * x), np.ones(2), bounds=[(a, 2.0)] * 2).fun,
+        lambda a: minimize(lambda x: np.sum(x * x), np.ones(2), options={"gtol": a}).fun,
+    ):
+        with pytest.raises(NoRuleError, match=r"scipy\.optimize\.minimize of tracers"):
+            grad(call)(0.5)
+
+
+def test_complex_variables_are_refused():
+    with pytest.raises(InputTypeError, match="real and imaginary parts"):
+        minimize(lambda z: np.sum(np.abs(z) ** 2), A([1.0j, 1.0]))
+
+
+def test_tnc_gives_its_callback_the_variables_alone():
+    seen: list[Any] = []
+
+    def keep(intermediate_result: Any) -> None:
+        seen.append(intermediate_result)
+
+    minimize(lambda p: np.sum((p["a"] - 2.0) ** 2), {"a": np.ones(2)}, method="TNC", callback=keep)
+    np.testing.assert_allclose(seen[-1]["a"], [2.0, 2.0])
+
+
 def test_all_else_is_scipys():
     assert optimize.minimize_scalar(lambda x: (x - 1.0) ** 2).x == pytest.approx(1.0)
     assert optimize.rosen([1.0, 1.0]) == 0.0

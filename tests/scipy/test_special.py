@@ -514,3 +514,8 @@ def test_the_package_does_without_scipy():
 def test_where_scipy_wraps_its_ufuncs():
     code = "from funcgrad import grad; from funcgrad.scipy import special; print(grad(special.expit)(0.0))"
     assert ran(code, SCIPY_ARRAY_API="1") == "0.25"
+
+
+def test_names_that_are_numpys_own_have_its_rule_from_the_start():
+    code = "from funcgrad import grad; from funcgrad.scipy import special; print(grad(special.sinc)(1.0))"
+    assert ran(code) == "-1.0"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import math
+import pickle
 from typing import Any
 
 import numpy as np
@@ -373,6 +374,40 @@ def test_dirichlet():
     np.testing.assert_allclose(grad(stats.dirichlet(alpha).pdf)(x), dx * scipy_stats.dirichlet.pdf(x, alpha), rtol=1e-14)
     with pytest.raises(ValueError, match="simplex"):
         grad(stats.dirichlet.logpdf)(A([0.2, 0.3, 0.6]), alpha)
+
+
+@CONTINUOUS
+def test_single_precision_is_scipys_too(name: str):
+    """SciPy standardizes in the precision that is given, and computes in double precision from there."""
+    x, loc, scale = np.array([0.37, 0.7], np.float32), np.float32(0.1), np.float32(1.9)
+    shapes = tuple(np.float32(shape) for shape in SHAPES[name])
+    for function in ("logpdf", "pdf", "cdf", "sf", "logcdf", "logsf"):
+        ours, scipys = getattr(getattr(stats, name), function), getattr(getattr(scipy_stats, name), function)
+        for args in ((x, *shapes), (x, *shapes, loc), (x, *shapes, loc, scale), (x, *shapes, 0.1, scale)):
+            value, pullback = vjp(lambda x, ours=ours, rest=args[1:]: ours(x, *rest), x)
+            np.testing.assert_array_equal(value, scipys(*args))
+            (gradient,) = pullback(np.ones(2))
+            assert gradient.dtype == np.float32
+            wanted = slope(ours, x, *map(float, args[1:]))
+            np.testing.assert_allclose(gradient, wanted, rtol=1e-4, atol=1e-6)
+
+
+def test_second_derivatives_of_the_logistic_distribution_far_out():
+    """-2 e / (1 + e)**2 and -e / (1 + e)**2 with e = exp(-30)."""
+    e = math.exp(-30.0)
+    for function, wanted in ((stats.logistic.logpdf, -2.0 * e), (stats.logistic.logcdf, -e)):
+        assert grad(grad(function))(-30.0) == pytest.approx(wanted / (1.0 + e) ** 2, rel=1e-14)
+
+
+def test_an_impossible_scale_has_no_derivative():
+    for function in (stats.norm.logpdf, stats.norm.cdf, stats.norm.ppf):
+        assert math.isnan(grad(lambda scale, function=function: function(0.1, 0.0, scale))(-1.0))
+
+
+def test_distributions_are_pickled_by_name():
+    assert pickle.loads(pickle.dumps([stats.norm, stats.poisson, stats.dirichlet])) == [stats.norm, stats.poisson, stats.dirichlet]
+    assert copy.deepcopy(stats.norm) is stats.norm
+    assert grad(pickle.loads(pickle.dumps(stats.norm(0.0, 2.0))).logpdf)(1.0) == -0.25
 
 
 @pytest.mark.parametrize("name", without_rule(stats, scipy_stats))

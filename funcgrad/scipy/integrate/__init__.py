@@ -10,8 +10,8 @@ from __future__ import annotations
 import scipy.integrate as _integrate
 
 from funcgrad.scipy.fallback import without_rules
-from funcgrad.scipy.integrate.ode import odeint as odeint
-from funcgrad.scipy.integrate.ode import solve_ivp as solve_ivp
+from funcgrad.scipy.integrate.equations import odeint as odeint
+from funcgrad.scipy.integrate.equations import solve_ivp as solve_ivp
 from funcgrad.scipy.integrate.quadrature import quad as quad
 from funcgrad.scipy.integrate.samples import cumulative_simpson as cumulative_simpson
 from funcgrad.scipy.integrate.samples import cumulative_trapezoid as cumulative_trapezoid

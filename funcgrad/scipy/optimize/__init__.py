@@ -1,7 +1,8 @@
 """SciPy's optimizers with derivatives; all else of `scipy.optimize` is SciPy's own, and refuses tracers by name.
 
 `minimize`, `least_squares` and `curve_fit` get their derivatives supplied. Roots (`root`, `fsolve`, `root_scalar`, `newton`, `brentq`,
-`brenth`, `ridder`, `bisect`, `toms748`) are differentiable functions of args, by the implicit function theorem.
+`brenth`, `ridder`, `bisect`, `toms748`) and fixed points (`fixed_point`) are differentiable functions of args, by the implicit function
+theorem.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from funcgrad.scipy.optimize.minima import minimize as minimize
 from funcgrad.scipy.optimize.roots import bisect as bisect
 from funcgrad.scipy.optimize.roots import brenth as brenth
 from funcgrad.scipy.optimize.roots import brentq as brentq
+from funcgrad.scipy.optimize.roots import fixed_point as fixed_point
 from funcgrad.scipy.optimize.roots import fsolve as fsolve
 from funcgrad.scipy.optimize.roots import newton as newton
 from funcgrad.scipy.optimize.roots import ridder as ridder

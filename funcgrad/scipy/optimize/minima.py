@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable
 from typing import Any
@@ -10,7 +11,8 @@ import numpy as np
 import scipy.optimize as _optimize
 
 from funcgrad import tree
-from funcgrad.errors import NoRuleError
+from funcgrad.errors import InputTypeError, NoRuleError
+from funcgrad.rules.values import is_complex, shape_of
 from funcgrad.scipy.packing import Packing, as_vector
 from funcgrad.scipy.signatures import by_name
 from funcgrad.tracer import Tracer
@@ -41,12 +43,21 @@ def _refuse_tracers(user: str, *values: Any) -> None:
 # ------------------------------------------------------------------------------------------------ minimize
 
 
-class _Objective:
-    """The function to minimize, and its derivatives, as functions of SciPy's vector."""
+def _number(value: Any) -> Any:
+    """A value of one element as a number: SciPy takes these for one."""
+    return np.reshape(value, ()) if shape_of(value) in ((1,), (1, 1)) else value
 
-    def __init__(self, fun: Function, x: Packing) -> None:
-        self._fun, self._x = fun, x
-        self._value_and_grad, self._hvp = value_and_grad(fun), hvp(fun)
+
+class _Objective:
+    """The function to minimize, and its derivatives, as functions of SciPy's vector. `gives_slope`: it gives (value, gradient)."""
+
+    def __init__(self, fun: Function, x: Packing, gives_slope: bool) -> None:
+        @functools.wraps(fun)
+        def number(*args: Any) -> Any:
+            return _number(fun(*args)[0] if gives_slope else fun(*args))
+
+        self._fun, self._x = number, x
+        self._value_and_grad, self._hvp = value_and_grad(number), hvp(number)
 
     def value(self, vector: Any, *args: Any) -> Any:
         return self._fun(self._x.restored(np.array(vector, float)), *args)
@@ -99,6 +110,8 @@ def _told(callback: Function | None, x: Packing) -> Function | None:
     if set(inspect.signature(callback).parameters) == {"intermediate_result"}:
 
         def of_result(intermediate_result: Any) -> Any:
+            if not isinstance(intermediate_result, _optimize.OptimizeResult):  # TNC gives the vector alone
+                return callback(x.restored(np.array(intermediate_result, float)))
             intermediate_result.x = x.restored(intermediate_result.x)
             return callback(intermediate_result=intermediate_result)
 
@@ -193,18 +206,20 @@ def minimize(
         >>> print(found.x["x"].round(3), found.x["y"].round(3))
         [1. 1.] [1. 1.]
     """
-    _refuse_tracers("minimize", x0, args)
+    _refuse_tracers("minimize", x0, args, bounds, tol, options)
     x = Packing(x0)
-    objective = _Objective(fun, x)
+    if is_complex(x.vector):
+        raise InputTypeError("minimize needs real variables, got complex ones: minimize over their real and imaginary parts")
+    objective = _Objective(fun, x, jac is True)
     name = method.lower() if isinstance(method, str) else ""
     called: Any = checked(objective.value, "minimize")
     if jac is None and name not in _WITHOUT_GRADIENT:
         called, jac = objective.value_and_gradient, True
-    elif jac is True and x.is_tree:
+    elif jac is True:
 
         def called(vector: Any, *args: Any) -> Any:
             value, gradient = fun(x.restored(np.array(vector, float)), *args)
-            return value, x.packed(gradient, "the gradient")
+            return value, x.packed(gradient, "the gradient") if x.is_tree else gradient
 
     products, matrix = _given_product(hessp, x), _given_matrix(hess, x)
     if hess is None and hessp is None:

@@ -185,6 +185,44 @@ def fsolve(func: Function, x0: Any, args: Any = (), *rest: Any, **options: Any) 
     return x if told is None else (x, *told)
 
 
+def fixed_point(func: Function, x0: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
+    """Solve func(x, *args) = x by SciPy's fixed_point, differentiably in the arguments as `root` is.
+
+    Args:
+        func: `(x, *args)` -> numbers like x, in plain NumPy. What is traced must come through args.
+        x0: where to start, a number or an array. The fixed point does not depend on it.
+        args: tuple of further arguments, trees of anything; the floating-point numbers and arrays in them are differentiated.
+        *rest: SciPy's further arguments.
+        **options: SciPy's.
+
+    Returns:
+        SciPy's: the fixed point, of the shape of x0.
+
+    Raises:
+        ConcretizationError: func uses a traced value that did not come through its arguments.
+        NoRuleError: a complex argument.
+        LinAlgError: (NumPy's, from derivatives) the Jacobian of x - func(x) is singular there.
+
+    Example:
+        >>> import numpy as np
+        >>> from funcgrad import grad
+        >>> print(round(grad(lambda a: fixed_point(lambda x, a: 0.5 * (x + a / x), 1.0, (a,)))(4.0), 6))
+        0.25
+    """
+    arguments = Arguments(_as_tuple(args))
+    with outside("fixed_point"):
+        found = _optimize.fixed_point(checked(func, "fixed_point"), stop_gradient(x0), arguments.plain, *rest, **stop_gradient(options))
+    if not arguments.operands:
+        return found
+    shape = np.shape(found)
+
+    def equation(vector: Any, operands: Sequence[Any]) -> Any:
+        x = np.reshape(vector, shape)
+        return np.ravel(x - func(x, *arguments.filled(operands)))
+
+    return np.reshape(_root(equation, np.ravel(found), arguments.operands, _by_matrix), shape)
+
+
 # ------------------------------------------------------------------------------------------------ equations of one unknown
 
 

@@ -71,6 +71,22 @@ def double(value: Any) -> Any:
     return double(value) if type(value) is Tracer else np.asarray(value, np.promote_types(value.dtype, np.float64))
 
 
+def _is_low(dtype: Any) -> bool:
+    """Whether it is single or half precision."""
+    return dtype is not None and dtype.kind == "f" and dtype.itemsize < 8
+
+
+def _as_given(value: Any) -> Any:
+    """Double precision, but for what was given in a lower one."""
+    return value if _is_low(getattr(value, "dtype", None)) else double(value)
+
+
+def _alike(x: Any, y: Any) -> tuple[Any, Any]:
+    """Both in double precision, unless NumPy's result for arrays of them is of a lower one: in that SciPy standardizes them."""
+    dtype = np.result_type(np.asarray(raw(x)), np.asarray(raw(y)))
+    return (asarray(x).astype(dtype), asarray(y).astype(dtype)) if _is_low(dtype) else (double(x), double(y))
+
+
 class Distribution:
     """One of SciPy's distributions with derivatives: `norm.logpdf(x, loc, scale)`, or frozen, `norm(loc, scale).logpdf(x)`.
 
@@ -84,6 +100,10 @@ class Distribution:
         self._guarded = WithoutRule(distribution, f"scipy.stats.{name}")
         self._name = name
         self.__doc__ = distribution.__doc__
+        self.__module__ = "funcgrad.scipy.stats"  # where it is found under its name, by pickle for one
+
+    def __reduce__(self) -> str:
+        return self._name
 
     def __call__(self, *args: Any, **kwds: Any) -> Frozen:
         """The distribution with its parameters fixed."""
@@ -258,20 +278,20 @@ class Continuous(Distribution):
         bound = self._signature.bind(*args, **kwds)
         is_shifted, is_scaled = "loc" in bound.arguments, "scale" in bound.arguments
         bound.apply_defaults()
-        x, *shapes, loc, scale = (double(value) for value in bound.args)
+        x, *shapes, loc, scale = (double(value) if is_quantile else _as_given(value) for value in bound.args)
         if function not in ("logpdf", "pdf"):
             for name, shape, along in zip(self._shapes, shapes, self._along, strict=True):
                 if type(shape) is Tracer and along is None:
                     self._refuse(function, name)
         standard = self._standard[function]
         if is_scaled and np.any(raw(scale) <= 0):
-            scale = where(raw(scale) > 0, scale, np.nan)
+            scale = scale * where(raw(scale) > 0, 1.0, np.nan)  # whose derivative is NaN too
         if is_quantile:
             z = standard(x, *shapes)
             z = z * scale if is_scaled else z
             return z + loc if is_shifted else z
-        z = x - loc if is_shifted else x
-        value = standard(divide(z, scale) if is_scaled else z, *shapes)
+        z = np.subtract(*_alike(x, loc)) if is_shifted else double(x)
+        value = standard(double(divide(*_alike(z, scale)) if is_scaled else z), *shapes)
         if not is_scaled or function not in ("logpdf", "pdf"):
             return value
         return value - np.log(scale) if function == "logpdf" else divide(value, scale)

@@ -16,7 +16,7 @@ PROMISED = {
     "special": """
         gamma gammaln loggamma rgamma digamma psi polygamma beta betaln betainc gammainc gammaincc erf erfc erfcx erfinv erfcinv expit
         logit xlogy xlog1py entr rel_entr kl_div logsumexp softmax log_softmax ndtr log_ndtr ndtri j0 j1 jn y0 y1 i0 i1 iv ive kv kve
-        zeta lambertw i0e diric
+        zeta lambertw i0e diric sinc
     """,
     "linalg": "solve solve_triangular cho_factor cho_solve cholesky expm logm sqrtm inv det block_diag toeplitz solve_sylvester",
     "stats": """

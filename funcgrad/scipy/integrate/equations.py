@@ -238,6 +238,7 @@ def solve_ivp(
         >>> print(round(grad(height)(3.0), 6))
         0.5
     """
+    args = tuple(args) if isinstance(args, list) else args
     if args is not None and not isinstance(args, tuple):
         raise InputTypeError(f"solve_ivp: args must be a tuple of what comes after t and y, got {type(args).__name__}")
     _refuse("solve_ivp", method=method, **options)
