@@ -8,7 +8,7 @@ from __future__ import annotations
 import contextlib
 import importlib
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from funcgrad.errors import InputValueError, NoRuleError
@@ -31,6 +31,13 @@ def register(function: Any, operation: Operation) -> Operation:
     """Let `operation` answer for a NumPy function whenever an argument of it is a tracer."""
     OPERATIONS[function] = operation
     return operation
+
+
+def register_all(operations: Mapping[Any, Operation]) -> None:
+    """Register operations by their functions; None stands for one that this version of NumPy does not have."""
+    for function, operation in operations.items():
+        if function is not None:
+            register(function, operation)
 
 
 def declare(name: str, kind: str, function: Any) -> None:

@@ -11,7 +11,7 @@ import pytest
 
 from funcgrad import grad, hessian, jacfwd, jacrev, jvp
 from funcgrad.errors import ConcretizationError, InputTypeError, NoRuleError
-from funcgrad.ops import creation, functional, padding, ranges
+from funcgrad.ops.arrays import creation, functional, padding, ranges
 from funcgrad.tracer import Tracer
 
 A = np.array

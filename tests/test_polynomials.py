@@ -10,7 +10,7 @@ import pytest
 
 from funcgrad import grad, hessian, jacrev, jvp, vjp
 from funcgrad.errors import ConcretizationError
-from funcgrad.ops import polynomials, series
+from funcgrad.ops.analysis import polynomials, series
 
 A = np.array
 P = A([2.0, -3.0, 0.5])

@@ -9,7 +9,7 @@ import pytest
 
 from funcgrad import grad, jacfwd, jacrev, jvp, vjp
 from funcgrad.errors import ConcretizationError, FuncgradError, InputTypeError
-from funcgrad.ops import selections
+from funcgrad.ops.arrays import selections
 from tests.witnesses import like
 
 A = np.array

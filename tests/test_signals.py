@@ -12,7 +12,7 @@ import pytest
 
 from funcgrad import grad, hessian, jvp, vjp
 from funcgrad.errors import ConcretizationError
-from funcgrad.ops import signals
+from funcgrad.ops.analysis import signals
 
 A = np.array
 

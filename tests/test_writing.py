@@ -10,7 +10,7 @@ import pytest
 
 from funcgrad import grad, jvp
 from funcgrad.errors import ConcretizationError, FuncgradError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.indexing import at
 from funcgrad.ops.writing import METHODS, in_place, refuse_method
 from funcgrad.tracer import Tracer

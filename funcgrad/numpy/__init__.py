@@ -17,19 +17,21 @@ import numpy as _numpy
 from funcgrad.ops import register as _register  # noqa: F401 - makes NumPy's functions take tracers
 
 if TYPE_CHECKING:
-    from funcgrad.ops.creation import array as array
-    from funcgrad.ops.creation import asarray as asarray
+    from funcgrad.ops.arrays.creation import array as array
+    from funcgrad.ops.arrays.creation import asarray as asarray
     from funcgrad.ops.indexing import at as at
 
 _OWN = {
-    "funcgrad.ops.creation": "array asarray asanyarray asarray_chkfinite ascontiguousarray asfortranarray require full full_like r_ c_",
-    "funcgrad.ops.ranges": "arange",
-    "funcgrad.ops.padding": "pad",
-    "funcgrad.ops.selections": "select",
-    "funcgrad.ops.functional": "piecewise apply_along_axis vectorize",
+    "funcgrad.ops.arrays.creation": (
+        "array asarray asanyarray asarray_chkfinite ascontiguousarray asfortranarray require full full_like r_ c_"
+    ),
+    "funcgrad.ops.arrays.ranges": "arange",
+    "funcgrad.ops.arrays.padding": "pad",
+    "funcgrad.ops.arrays.selections": "select",
+    "funcgrad.ops.arrays.functional": "piecewise apply_along_axis vectorize",
     "funcgrad.ops.indexing": "at",
-    "funcgrad.ops.signals": "interp kaiser",
-    "funcgrad.ops.polynomials": "polyint",
+    "funcgrad.ops.analysis.signals": "interp kaiser",
+    "funcgrad.ops.analysis.polynomials": "polyint",
 }
 _HOMES = {name: module for module, names in _OWN.items() for name in names.split()}
 

@@ -11,7 +11,7 @@ from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose, unlisted
-from funcgrad.primitive import register
+from funcgrad.primitive import register_all
 from funcgrad.rules import bilinear, multilinear
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
 from funcgrad.tracer import Tracer
@@ -189,5 +189,4 @@ _OPERATIONS: dict[Any, Any] = {
     np.tensordot: tensordot,
     np.einsum: einsum,
 }
-for _function, _operation in _OPERATIONS.items():
-    register(_function, _operation)
+register_all(_OPERATIONS)

@@ -14,7 +14,7 @@ import numpy as np
 from funcgrad.errors import InputTypeError
 from funcgrad.ops.elementwise import same
 from funcgrad.ops.structural import broadcast_to, normalized, normalized_axes, ravel, reshape
-from funcgrad.primitive import register
+from funcgrad.primitive import register_all
 from funcgrad.rules import general, linear
 from funcgrad.rules.values import raw, refuse_out, shape_of
 from funcgrad.tape import Scope, protect
@@ -382,5 +382,4 @@ _OPERATIONS: dict[Any, Any] = {
     np.split: split,
     np.array_split: array_split,
 }
-for _function, _operation in _OPERATIONS.items():
-    register(_function, _operation)
+register_all(_OPERATIONS)

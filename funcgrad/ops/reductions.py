@@ -11,9 +11,9 @@ import numpy as np
 from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import divide, exp, same, where
 from funcgrad.ops.structural import is_constant, normalized_axes
-from funcgrad.primitive import register
-from funcgrad.rules import general, linear, nondifferentiable, unary
-from funcgrad.rules.values import is_complex, keep_zeros, raw, refuse_out, shape_of
+from funcgrad.primitive import register_all
+from funcgrad.rules import general, linear, nondifferentiable, products, unary
+from funcgrad.rules.values import is_complex, raw, refuse_out, shape_of
 from funcgrad.tracer import Tracer
 
 Axis = int | tuple[int, ...] | None
@@ -64,11 +64,7 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod(shape[n] for n in normalized_axes(axis, len(shape)))
 
 
-def _strong_product(t: Any, weight: Any) -> Any:
-    return keep_zeros(t, t * weight)
-
-
-def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = _strong_product) -> Any:
+def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = None) -> Any:
     """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims, *options)`."""
 
     def rules(multiply: Any) -> Any:
@@ -80,8 +76,10 @@ def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = 
 
         return [jvp], [vjp]
 
-    jvps, vjps = rules(lambda t, weight: t * weight)
-    return general(function, jvps, vjps, keeps, name, strong=rules(strong))
+    if strong is None:
+        return products(function, rules, keeps, name)
+    jvps, vjps = rules(lambda t, weight: weight * t)
+    return general(function, jvps, vjps, keeps, name, rules(strong))
 
 
 def _over(total: Any, number: Any) -> Any:
@@ -389,5 +387,4 @@ _OPERATIONS: dict[Any, Any] = {
     (np.maximum, "reduce"): lambda a, axis=0, **options: max(a, axis, **options),
     (np.minimum, "reduce"): lambda a, axis=0, **options: min(a, axis, **options),
 }
-for _function, _operation in _OPERATIONS.items():
-    register(_function, _operation)
+register_all(_OPERATIONS)

@@ -17,13 +17,14 @@ from funcgrad.primitive import LATE
 
 _FAMILIES = {
     "numpy": (
-        "joining selections ranges creation functional padding running slopes statistics sorting order_statistics missing histograms "
-        "signals polynomials linalg_products emath ufuncs"
+        "arrays.joining arrays.selections arrays.ranges arrays.creation arrays.functional arrays.padding analysis.running analysis.slopes "
+        "statistics.averages statistics.sorting statistics.order statistics.missing statistics.histograms analysis.signals "
+        "analysis.polynomials analysis.emath linalg.products ufuncs"
     ),
-    "numpy.linalg": "linalg linalg_norms decompositions linalg_svd linalg_products selections",
-    "numpy.fft": "fft",
-    "numpy.lib.scimath": "emath",
-    "numpy.lib.stride_tricks": "selections",
-    "scipy.special": "special",
+    "numpy.linalg": "linalg.systems linalg.norms linalg.decompositions linalg.svd linalg.products arrays.selections",
+    "numpy.fft": "analysis.fft",
+    "numpy.lib.scimath": "analysis.emath",
+    "numpy.lib.stride_tricks": "arrays.selections",
+    "scipy.special": "scipy.special",
 }
 LATE += [(module, f"funcgrad.ops.{family}") for module, families in _FAMILIES.items() for family in families.split()]

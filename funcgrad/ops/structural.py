@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.primitive import Operation, declare, register
+from funcgrad.primitive import Operation, declare, register_all
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
 from funcgrad.rules.values import plain_constant, raw, real_part, refuse_out, shape_of, unbroadcast
@@ -280,8 +280,6 @@ _OPERATIONS: dict[Any, Any] = {
     np.rollaxis: rollaxis,
     np.concatenate: concatenate,
     np.stack: stack,
+    getattr(np, "matrix_transpose", None): matrix_transpose,
 }
-if hasattr(np, "matrix_transpose"):
-    _OPERATIONS[np.matrix_transpose] = matrix_transpose
-for _function, _operation in _OPERATIONS.items():
-    register(_function, _operation)
+register_all(_OPERATIONS)

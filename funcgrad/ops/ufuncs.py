@@ -140,13 +140,13 @@ _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.gre
 """They have only `outer` for numbers."""
 
 register((np.add, "reduceat"), _add_reduceat)
-for _ufunc, _operation in list(OPERATIONS.items()):
-    if isinstance(_ufunc, np.ufunc) and _ufunc.nin == 2 and _ufunc.nout == 1 and _ufunc.signature is None and _ufunc is not np.ldexp:
+for _ufunc in dict.fromkeys(value for value in vars(np).values() if isinstance(value, np.ufunc) and value in OPERATIONS):  # not SciPy's
+    if _ufunc.nin == 2 and _ufunc.nout == 1 and _ufunc.signature is None and _ufunc is not np.ldexp:
         _methods: dict[str, Operation] = {
-            "reduce": _reduced(_ufunc, _operation),
-            "accumulate": _accumulated(_ufunc, _operation),
+            "reduce": _reduced(_ufunc, OPERATIONS[_ufunc]),
+            "accumulate": _accumulated(_ufunc, OPERATIONS[_ufunc]),
             "reduceat": _segments(_ufunc),
-            "outer": outer_of(_operation),
+            "outer": outer_of(OPERATIONS[_ufunc]),
         }
         for _name, _method in _methods.items():
             if PRIMITIVES.get(_ufunc.__name__) == "nondifferentiable":

@@ -8,6 +8,7 @@
 | `linear` | the transpose | `funcgrad.rules.nary` |
 | `multilinear` | a transpose an argument | `funcgrad.rules.nary` |
 | `general` | a jvp and a vjp an argument | `funcgrad.rules.nary` |
+| `products` | the same, with `times(t, factor)` for products | `funcgrad.rules.nary` |
 | `composed` | a composition of operations that has the derivatives, where the value is another function's | `funcgrad.rules.composed` |
 | `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.nary` |
 """
@@ -21,3 +22,4 @@ from funcgrad.rules.nary import general as general
 from funcgrad.rules.nary import linear as linear
 from funcgrad.rules.nary import multilinear as multilinear
 from funcgrad.rules.nary import nondifferentiable as nondifferentiable
+from funcgrad.rules.nary import products as products

@@ -20,6 +20,7 @@ from funcgrad.rules.values import (
     NUMBERS,
     as_python,
     keep,
+    keep_zeros,
     keep_zeros_in_sums,
     placeholder,
     plain_constant,
@@ -302,6 +303,36 @@ def general(
     operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept)
     declare(name, "general", function)
     return operation
+
+
+def products(
+    function: Any,
+    rules: Callable[[Any], tuple[Sequence[Directional], Sequence[Directional]]],
+    keeps: str = "x ans",
+    name: str | None = None,
+) -> Operation:
+    """Define a `general` primitive whose rules are products: zero where the tangent or cotangent is, whatever the factor.
+
+    Args:
+        function: gives the value.
+        rules: `rules(times)` gives the jvps and the vjps, as for `general`, written with `times(t, factor)` for such products.
+        keeps: as for `general`.
+        name: the primitive's, if not the function's.
+
+    Returns:
+        The operation.
+
+    Raises:
+        InputValueError: another module has a primitive of that name.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> def rules(times):
+        ...     return [lambda t, ans, x: times(t, 1.0 / x)], [lambda ct, ans, x: times(ct, 1.0 / x)]
+        >>> grad(products(lambda x: np.log(x), rules, keeps="x", name="ln"))(np.array(4.0))
+        array(0.25)
+    """
+    return general(function, *rules(lambda t, factor: factor * t), keeps, name, rules(lambda t, factor: keep_zeros(t, factor * t)))
 
 
 def _untouchable(value: Any) -> Any:

@@ -23,6 +23,22 @@ def raw(value: Any) -> Any:
     return value._primal if type(value) is Tracer else value
 
 
+def holds_tracer(*values: Any) -> bool:
+    """Whether a tracer is among the values, or in lists, tuples, dicts and arrays of objects of them."""
+    waiting: list[Any] = list(values)
+    while waiting:
+        value = waiting.pop()
+        if type(value) is Tracer:
+            return True
+        if isinstance(value, (list, tuple)):
+            waiting.extend(value)
+        elif isinstance(value, dict):
+            waiting.extend(value.values())
+        elif isinstance(value, np.ndarray) and value.dtype == object:
+            waiting.extend(value.flat)
+    return False
+
+
 def plain_constant(value: Any, other: Any = None) -> Any:
     """A constant operand as NumPy will take it. `other` is the operand that it meets: with a float a complex number must be NumPy's.
 

@@ -15,21 +15,7 @@ import numpy as np
 
 from funcgrad.errors import NoRuleError
 from funcgrad.primitive import operation_of
-from funcgrad.tracer import Tracer
-
-
-def has_tracer(*values: Any) -> bool:
-    """Whether a tracer is among the values, or in lists, tuples and dicts of them."""
-    waiting: list[Any] = list(values)
-    while waiting:
-        value = waiting.pop()
-        if type(value) is Tracer:
-            return True
-        if isinstance(value, (list, tuple)):
-            waiting.extend(value)
-        elif isinstance(value, dict):
-            waiting.extend(value.values())
-    return False
+from funcgrad.rules.values import holds_tracer
 
 
 class WithoutRule:
@@ -41,7 +27,7 @@ class WithoutRule:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """SciPy's own, unless a tracer is among the arguments."""
-        if has_tracer(args, options):
+        if holds_tracer(args, options):
             raise NoRuleError(
                 f"{self.__name__} has no derivative rule yet: compose it from operations that have one, or use "
                 "funcgrad.stop_gradient(x) where its result is to count as a constant"
@@ -150,7 +136,7 @@ def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
     def decorate(operation: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(operation)
         def either(*args: Any, **options: Any) -> Any:
-            return (operation if has_tracer(args, options) else function)(*args, **options)
+            return (operation if holds_tracer(args, options) else function)(*args, **options)
 
         return either
 

@@ -11,18 +11,18 @@ import numpy as _np
 import scipy.interpolate as _interpolate
 
 from funcgrad.errors import NoRuleError as _NoRuleError
-from funcgrad.ops import scipy_interpolate as _ops
-from funcgrad.ops.creation import asarray as _asarray
+from funcgrad.ops.arrays.creation import asarray as _asarray
+from funcgrad.ops.scipy import interpolate as _ops
+from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import guarded as _guarded
-from funcgrad.scipy.fallback import has_tracer as _has_tracer
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
 from funcgrad.scipy.fallback import without_rules as _without_rules
 
 
 def _plain(value: Any) -> Any:
-    return _raw(_asarray(value)) if _has_tracer(value) else value
+    return _raw(_asarray(value)) if _holds_tracer(value) else value
 
 
 class _Named(type):
@@ -73,7 +73,7 @@ class PPoly(_Interpolant):
         self._set(plain, _np.moveaxis(_np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c, x)
 
     def _set(self, plain: Any, c: Any, x: Any) -> None:
-        super().__init__(plain, _has_tracer(c, x))
+        super().__init__(plain, _holds_tracer(c, x))
         self._c = c if self._is_traced else plain.c
         self._x = _asarray(x) if self._is_traced else plain.x
 
@@ -93,7 +93,7 @@ class PPoly(_Interpolant):
 
     def __call__(self, x: Any, nu: int = 0, extrapolate: Any = None) -> Any:
         """The value, or the nu-th derivative, at some points."""
-        if not self._is_traced and not _has_tracer(x):
+        if not self._is_traced and not _holds_tracer(x):
             return self._plain(x, nu, extrapolate)
         self._increasing()
         points, c, breaks = _asarray(x), self._c, self._x
@@ -127,7 +127,7 @@ class PPoly(_Interpolant):
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b, also with respect to these."""
-        if not self._is_traced and not _has_tracer(a, b):
+        if not self._is_traced and not _holds_tracer(a, b):
             return self._plain.integrate(a, b, extrapolate)
         self._increasing()
         extrapolate = self._plain.extrapolate if extrapolate is None else extrapolate
@@ -145,10 +145,10 @@ class CubicSpline(PPoly):
     """scipy.interpolate.CubicSpline; values of derivatives in bc_type are static."""
 
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
-        if _has_tracer(bc_type):
+        if _holds_tracer(bc_type):
             raise _NoRuleError("scipy.interpolate.CubicSpline has no derivative rule with respect to the values in bc_type yet")
         plain = _interpolate.CubicSpline(_plain(x), _plain(y), axis, bc_type, extrapolate)
-        is_traced = _has_tracer(x, y)
+        is_traced = _holds_tracer(x, y)
         self._set(plain, _ops.cubic(_asarray(x), _in_front(y, axis), bc_type) if is_traced else plain.c, x)
 
 
@@ -157,7 +157,7 @@ class CubicHermiteSpline(PPoly):
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
         plain = _interpolate.CubicHermiteSpline(_plain(x), _plain(y), _plain(dydx), axis, extrapolate)
-        is_traced = _has_tracer(x, y, dydx)
+        is_traced = _holds_tracer(x, y, dydx)
         self._set(plain, _ops.hermite(_asarray(x), _in_front(y, axis), _in_front(dydx, axis)) if is_traced else plain.c, x)
 
 
@@ -166,7 +166,7 @@ class PchipInterpolator(PPoly):
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
         plain = _interpolate.PchipInterpolator(_plain(x), _plain(y), axis, extrapolate)
-        self._set(plain, _ops.pchip(_asarray(x), _in_front(y, axis)) if _has_tracer(x, y) else plain.c, x)
+        self._set(plain, _ops.pchip(_asarray(x), _in_front(y, axis)) if _holds_tracer(x, y) else plain.c, x)
 
 
 # ------------------------------------------------------------------------------------------------ linear interpolation
@@ -187,7 +187,7 @@ class interp1d(_Interpolant):  # noqa: N801 - SciPy's name
         assume_sorted: bool = False,
     ) -> None:
         plain = _interpolate.interp1d(_plain(x), _plain(y), kind, axis, copy, bounds_error, fill_value, assume_sorted)
-        super().__init__(plain, _has_tracer(x, y))
+        super().__init__(plain, _holds_tracer(x, y))
         self._kind = kind
         self._options = {"bounds_error": bounds_error, "fill_value": fill_value}
         self._axis = axis % len(_shape_of(_asarray(y)))
@@ -198,7 +198,7 @@ class interp1d(_Interpolant):  # noqa: N801 - SciPy's name
 
     def __call__(self, x: Any) -> Any:
         """The value at some points."""
-        if not self._is_traced and not _has_tracer(x):
+        if not self._is_traced and not _holds_tracer(x):
             return self._plain(x)
         if self._kind not in ("linear", 1):
             raise _NoRuleError(f"scipy.interpolate.interp1d of kind {self._kind!r} has no derivative rule yet; CubicSpline and linear have")
@@ -228,7 +228,7 @@ class RegularGridInterpolator(_Interpolant):
     ) -> None:
         grids = [_asarray(grid) for grid in points]
         plain = _interpolate.RegularGridInterpolator(tuple(map(_raw, grids)), _plain(values), method, bounds_error, fill_value, **solver)
-        super().__init__(plain, _has_tracer(grids, values))
+        super().__init__(plain, _holds_tracer(grids, values))
         self._fill = fill_value
         self._values = _asarray(values)
         self._sizes = [_shape_of(grid)[0] for grid in grids]
@@ -236,7 +236,7 @@ class RegularGridInterpolator(_Interpolant):
 
     def __call__(self, xi: Any, method: str | None = None, **options: Any) -> Any:
         """The value at some points, whose coordinates are in the last axis."""
-        if not self._is_traced and not _has_tracer(xi):
+        if not self._is_traced and not _holds_tracer(xi):
             return self._plain(xi, method, **options)
         method = self._plain.method if method is None else method
         if method != "linear" or options.get("nu") is not None:

@@ -13,10 +13,10 @@ import numpy as _np
 import scipy.linalg as _linalg
 
 from funcgrad.errors import NoRuleError as _NoRuleError
-from funcgrad.ops import scipy_decompositions as _factors
-from funcgrad.ops import scipy_linalg as _ops
-from funcgrad.ops import scipy_matrix_functions as _functions
-from funcgrad.ops.creation import asarray as _asarray
+from funcgrad.ops.arrays.creation import asarray as _asarray
+from funcgrad.ops.scipy import decompositions as _factors
+from funcgrad.ops.scipy import linalg as _ops
+from funcgrad.ops.scipy import matrix_functions as _functions
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import in_place_of as _in_place_of

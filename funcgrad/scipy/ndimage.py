@@ -14,11 +14,11 @@ import numpy as _np
 import scipy.ndimage as _ndimage
 
 from funcgrad.errors import NoRuleError as _NoRuleError
-from funcgrad.ops import scipy_ndimage as _ops
-from funcgrad.ops.creation import asarray as _asarray
+from funcgrad.ops.arrays.creation import asarray as _asarray
+from funcgrad.ops.scipy import ndimage as _ops
+from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
-from funcgrad.scipy.fallback import has_tracer as _has_tracer
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
 from funcgrad.scipy.fallback import without_rules as _without_rules
 
@@ -111,7 +111,7 @@ def _filtering(function: Callable[..., Any], call: Callable[[Any, dict[str, Any]
 
 def _with_static_weights(function: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:
     def call(x: Any, given: dict[str, Any]) -> Any:
-        if _has_tracer(given):
+        if _holds_tracer(given):
             raise _NoRuleError(f"scipy.ndimage.{function.__name__} has a derivative rule with respect to its input only")
         return operation(x, given.pop("mode"), given.pop("cval"), given)
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import TreeError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.rules.values import is_complex, raw, real_part, shape_of
 from funcgrad.tracer import Tracer
 

@@ -8,8 +8,8 @@ import numpy as _np
 import scipy.signal as _signal
 
 from funcgrad.errors import NoRuleError as _NoRuleError
-from funcgrad.ops import scipy_signal as _ops
-from funcgrad.ops.creation import asarray as _asarray
+from funcgrad.ops.arrays.creation import asarray as _asarray
+from funcgrad.ops.scipy import signal as _ops
 from funcgrad.ops.structural import normalized_axes as _normalized_axes
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of

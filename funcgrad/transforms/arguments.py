@@ -173,25 +173,20 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
     result = []
     for value, primal in zip(values, primals, strict=True):
         primal = raw(primal)
+        if not is_complex(primal):  # cotangents of real values may be complex on their way: here and before `real` they are cut
+            value = real_part(value)
         if value is None:
             result.append(zeros(primal))
         elif type(value) is Tracer:
             dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else FLOAT64
-            if dtype.kind == "f":
-                value = real_part(value)
             if type(value._primal) is not type(primal) or value.dtype != dtype:
                 value = in_kind(value, type(primal), dtype)
             result.append(value)
         elif type(primal) is not np.ndarray:
-            value = value if is_complex(primal) else real_part(value)
             result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
         else:
             if type(value) is not np.ndarray:
                 value = np.asarray(value)
-            if value.dtype.kind == "c" and primal.dtype.kind == "f":
-                value = (
-                    value.real
-                )  # cotangents of real values may be complex on their way: they are cut here, and before `real` and its like
             if value.dtype is not primal.dtype and value.dtype != primal.dtype:
                 value = quietly(value.astype, primal.dtype)
             elif value.base is not None or id(value) in seen:
@@ -220,9 +215,8 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
     for (path, one), primal in zip(pairs, primals, strict=True):
         primal = raw(primal)
         place = f"the {what}" + (f" at {path}" if path else "")
-        if isinstance(one, (bool, np.ma.MaskedArray, np.matrix)) or not isinstance(
-            one, (Tracer, np.ndarray, np.generic, float, int, complex)
-        ):
+        is_number = isinstance(one, (Tracer, np.ndarray, np.generic, float, int, complex))
+        if not is_number or isinstance(one, (bool, np.ma.MaskedArray, np.matrix)):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
         if type(one) is Tracer:
             check_open(one._scope, thread.scope, name)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from funcgrad.ops import creation, padding, ranges
+from funcgrad.ops.arrays import creation, padding, ranges
 from tests.cases.case import Points, case
 
 points = Points(33)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from funcgrad.ops import functional
+from funcgrad.ops.arrays import functional
 from tests.cases.case import Points, case
 
 points = Points(34)

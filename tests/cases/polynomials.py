@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops import polynomials, series
+from funcgrad.ops.analysis import polynomials, series
 from tests.cases.case import Case, Points, case
 
 points = Points(43)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from funcgrad.ops import selections
+from funcgrad.ops.arrays import selections
 from tests.cases.case import Points, case
 
 points = Points(32)

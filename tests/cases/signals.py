@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops import signals
+from funcgrad.ops.analysis import signals
 from tests.cases.case import Case, Points, case
 
 points = Points(41)

@@ -10,7 +10,7 @@ import numpy as np
 from tests.cases.case import Case, Points, case
 
 try:
-    from funcgrad.ops.special import bessel, entropy, error_functions, integrals, kinds
+    from funcgrad.ops.scipy.special import bessel, entropy, error_functions, integrals, kinds
     from funcgrad.scipy import special
 except ImportError:  # SciPy is not installed
     special = None  # type: ignore[assignment]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import inspect
 import pickle
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
@@ -19,8 +21,9 @@ import scipy.stats
 from funcgrad import grad
 from funcgrad.errors import NoRuleError
 from funcgrad.primitive import OPERATIONS
+from funcgrad.rules.values import holds_tracer
 from funcgrad.scipy import linalg as namespace
-from funcgrad.scipy.fallback import WithoutRule, has_tracer, in_place_of, without_rules
+from funcgrad.scipy.fallback import WithoutRule, in_place_of, without_rules
 
 linalg, names = without_rules(scipy.linalg, own=["mine"])
 interpolate, _ = without_rules(scipy.interpolate)
@@ -109,8 +112,8 @@ def test_the_decorator_leaves_plain_values_to_scipy():
 
 
 def test_tracers_are_found_in_trees_of_any_keys():
-    assert not has_tracer(1.0, [2.0, {"a": 1, 3: (None,)}], np.ones(2))
-    assert grad(lambda x: x * has_tracer({1: 0.0, "a": [x]}))(2.0) == 1.0
+    assert not holds_tracer(1.0, [2.0, {"a": 1, 3: (None,)}], np.ones(2))
+    assert grad(lambda x: x * holds_tracer({1: 0.0, "a": [x]}))(2.0) == 1.0
 
 
 def test_names_can_be_imported():
@@ -118,3 +121,13 @@ def test_names_can_be_imported():
 
     np.testing.assert_array_equal(hilbert(2), scipy.linalg.hilbert(2))
     assert set(scipy.linalg.__all__) - {"test"} <= set(dir(namespace))
+
+
+def test_methods_of_scipys_ufuncs_have_no_rule_whatever_was_imported_first():
+    code = (
+        "import numpy as np, scipy.special as sp\nfrom funcgrad import grad\nfrom funcgrad.errors import NoRuleError\n"
+        "grad(sp.gammaln)(2.0)\ngrad(lambda x: np.hypot.reduce(x))(np.ones(2))\n"
+        "try:\n    grad(lambda x: np.sum(sp.xlogy.outer(x, x)))(np.ones(2))\nexcept NoRuleError as error:\n    print(error)\n"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "xlogy.outer" in ran.stdout

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.polynomial.chebyshev as _polynomial
 
-from funcgrad.ops.series import chebval as chebval
+from funcgrad.ops.analysis.series import chebval as chebval
 
 
 def __getattr__(name: str) -> Any:

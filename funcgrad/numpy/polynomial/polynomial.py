@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy.polynomial.polynomial as _polynomial
 
-from funcgrad.ops.series import polyval as polyval
+from funcgrad.ops.analysis.series import polyval as polyval
 
 
 def __getattr__(name: str) -> Any:

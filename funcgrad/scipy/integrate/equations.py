@@ -11,7 +11,7 @@ import scipy.integrate as _integrate
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, NoRuleError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.scipy.integrate.flow import UnsolvedError, flow
 from funcgrad.scipy.packing import Packing

@@ -19,8 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from funcgrad.rules.values import is_complex, raw, real_part, shape_of
-from funcgrad.scipy.fallback import has_tracer
+from funcgrad.rules.values import holds_tracer, is_complex, raw, real_part, shape_of
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import outside, replaced, scale_of, solution
 from funcgrad.transforms.reverse import vjp
@@ -112,7 +111,7 @@ def _pull(solver: Solver, rhs: RightHandSide, ct: Any, ans: Any, operands: list[
     ct = (ct / scale).astype(raw(ans).dtype) if is_complex(raw(ans)) else real_part(ct) / scale
     adjoint = _Adjoint(solver, rhs, places, is_complex(raw(ans)))
     start = adjoint.start(ct[-1], parameters)
-    walk = _walked if has_tracer(ct, operands) else _walked_plainly
+    walk = _walked if holds_tracer(ct, operands) else _walked_plainly
     end, total = adjoint.split(walk(adjoint, ct, ans, ts, parameters, start), parameters)
     end = end + ct[0] if shape_of(ts)[0] > 1 else end
     cotangents: list[Any] = [end * scale, None, *[None] * len(parameters)]

@@ -10,8 +10,7 @@ import numpy as np
 import scipy.integrate as _integrate
 
 from funcgrad.errors import NoRuleError
-from funcgrad.rules.values import is_complex, raw, shape_of
-from funcgrad.scipy.fallback import has_tracer
+from funcgrad.rules.values import holds_tracer, is_complex, raw, shape_of
 from funcgrad.scipy.signatures import by_name
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import Arguments, checked, outside, replaced, scale_of, solution
@@ -50,8 +49,8 @@ def quad(func: Any, a: Any, b: Any, args: Any = (), *rest: Any, **options: Any) 
     """
     arguments = Arguments(args if isinstance(args, tuple) else (args,))
     options = by_name(_integrate.quad, 4, rest, options)
-    is_traced = bool(arguments.operands) or has_tracer(a, b)
-    if has_tracer(options) or (is_traced and any(options.get(name) for name in ("weight", "wvar", "complex_func"))):
+    is_traced = bool(arguments.operands) or holds_tracer(a, b)
+    if holds_tracer(options) or (is_traced and any(options.get(name) for name in ("weight", "wvar", "complex_func"))):
         raise NoRuleError("quad with weight, wvar, complex_func or traced options has no derivative rule: put a weight into func")
     with outside("quad"):
         plain = checked(func, "quad") if callable(func) else func

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.integrate as _integrate
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.rules import composed
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.scipy.fallback import in_place_of

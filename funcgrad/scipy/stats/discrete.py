@@ -16,8 +16,7 @@ import numpy as np
 import scipy.stats as _stats
 
 from funcgrad.ops.elementwise import divide, exp, where
-from funcgrad.rules.values import raw
-from funcgrad.scipy.fallback import has_tracer
+from funcgrad.rules.values import holds_tracer, raw
 from funcgrad.scipy.stats.family import Distribution, Function, double, pointwise
 
 
@@ -98,12 +97,12 @@ class Discrete(Distribution):
         return where(lost, limit, sign * factor * exp(logarithm - where(lost, 0.0, ans)))
 
     def _call(self, function: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
-        if not has_tracer(args, kwds):
+        if not holds_tracer(args, kwds):
             return getattr(self._scipy, function)(*args, **kwds)
         bound = self._signature.bind(*args, **kwds)
         bound.apply_defaults()
         for name in self._counts:
-            if has_tracer(bound.arguments[name]):
+            if holds_tracer(bound.arguments[name]):
                 self._refuse(function, name)
         k, *shapes, loc = bound.args
         *counts, parameter = shapes

@@ -24,11 +24,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import divide, exp, where
 from funcgrad.rules import general
-from funcgrad.rules.values import is_complex, keep_zeros, raw, shape_of, stretch, unbroadcast
-from funcgrad.scipy.fallback import WithoutRule, has_tracer
+from funcgrad.rules.values import holds_tracer, is_complex, keep_zeros, raw, shape_of, stretch, unbroadcast
+from funcgrad.scipy.fallback import WithoutRule
 from funcgrad.tracer import Tracer
 
 Function = Callable[..., Any]
@@ -138,7 +138,7 @@ class Frozen:
         function = getattr(self.dist, name)
         if name in self.dist.functions:
             return lambda *x, **named: function(*x, *named.values(), *self.args, **self.kwds)
-        if has_tracer(self.args, self.kwds):
+        if holds_tracer(self.args, self.kwds):
             return functools.partial(function, *self.args, **self.kwds)  # which refuses
         frozen = self.dist._scipy(*self.args, **self.kwds)
         return getattr(WithoutRule(frozen, f"scipy.stats.{self.dist._name}"), name)
@@ -270,7 +270,7 @@ class Continuous(Distribution):
 
     def _call(self, function: str, args: tuple[Any, ...], kwds: dict[str, Any]) -> Any:
         """SciPy's function; on tracers by the steps by which SciPy computes it."""
-        if not has_tracer(args, kwds):
+        if not holds_tracer(args, kwds):
             return getattr(self._scipy, function)(*args, **kwds)
         is_quantile = function in ("ppf", "isf")
         if is_quantile and "q" in kwds:

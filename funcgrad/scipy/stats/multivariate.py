@@ -8,12 +8,11 @@ import numpy as np
 import scipy.stats as _stats
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.creation import asarray
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import divide, exp, log, where
 from funcgrad.rules import general
-from funcgrad.rules.values import keep_zeros, raw, shape_of, unbroadcast
+from funcgrad.rules.values import holds_tracer, keep_zeros, raw, shape_of, unbroadcast
 from funcgrad.scipy import special
-from funcgrad.scipy.fallback import has_tracer
 from funcgrad.scipy.stats.family import Distribution, Function, double
 from funcgrad.tracer import Tracer
 
@@ -98,7 +97,7 @@ class MultivariateNormal(Distribution):
         Raises:
             NoRuleError: a traced covariance with allow_singular=True, or a scipy.stats.Covariance beside tracers.
         """
-        if not has_tracer(x, mean, cov):
+        if not holds_tracer(x, mean, cov):
             return _stats.multivariate_normal.logpdf(x, mean, cov, allow_singular)
         if isinstance(cov, _stats.Covariance):
             raise NoRuleError("scipy.stats.multivariate_normal of tracers has a derivative rule for a matrix, none for a Covariance object")
@@ -116,7 +115,7 @@ class MultivariateNormal(Distribution):
 
     def pdf(self, x: Any, mean: Any = None, cov: Any = 1, allow_singular: bool = False) -> Any:
         """Density at the points x, shape (..., d)."""
-        if not has_tracer(x, mean, cov):
+        if not holds_tracer(x, mean, cov):
             return _stats.multivariate_normal.pdf(x, mean, cov, allow_singular)
         return exp(self.logpdf(x, mean, cov, allow_singular))
 
@@ -182,13 +181,13 @@ class Dirichlet(Distribution):
 
     def logpdf(self, x: Any, alpha: Any) -> Any:
         """Logarithm of the density at points x of the simplex, shape (d,) or (d, n), the last coordinate of each given or not."""
-        if not has_tracer(x, alpha):
+        if not holds_tracer(x, alpha):
             return _stats.dirichlet.logpdf(x, alpha)
         return _squeezed(_dirichlet_logpdf(asarray(x), asarray(alpha)))
 
     def pdf(self, x: Any, alpha: Any) -> Any:
         """Density at points x of the simplex, as logpdf."""
-        return exp(self.logpdf(x, alpha)) if has_tracer(x, alpha) else _stats.dirichlet.pdf(x, alpha)
+        return exp(self.logpdf(x, alpha)) if holds_tracer(x, alpha) else _stats.dirichlet.pdf(x, alpha)
 
 
 dirichlet = Dirichlet(_stats.dirichlet, "dirichlet")

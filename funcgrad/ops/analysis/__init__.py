@@ -1,0 +1,1 @@
+"""Numerical analysis: running results, differences, interpolation, convolution, Fourier transforms, polynomials."""

@@ -1,0 +1,71 @@
+"""numpy.emath: functions whose result is complex where the argument leaves the real domain; and np.real_if_close, which goes the other way.
+
+All are composed: a real argument is made complex first if one of its elements asks for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.primitive import register_all
+from funcgrad.rules.values import is_complex, raw
+from funcgrad.tracer import Tracer
+
+_SINGLE = frozenset({np.single, np.byte, np.short, np.ubyte, np.ushort, np.csingle})
+"""What NumPy makes a complex number of single precision of."""
+
+
+def _complex_if(x: Any, is_outside: Callable[[np.ndarray], Any]) -> Any:
+    """x as NumPy takes it: an array, and complex where a real number in it is outside of the domain."""
+    plain = np.asarray(raw(x))
+    wanted = plain.dtype
+    if np.any(np.isreal(plain) & is_outside(plain)):
+        wanted = np.dtype(np.csingle if wanted.type in _SINGLE else np.cdouble)
+    return x.astype(wanted, copy=False) if type(x) is Tracer else plain.astype(wanted)
+
+
+def _nonnegative(x: Any) -> Any:
+    return _complex_if(x, lambda plain: plain < 0)
+
+
+def _within_one(x: Any) -> Any:
+    return _complex_if(x, lambda plain: np.abs(plain) > 1)
+
+
+def logn(n: Any, x: Any) -> Any:
+    """np.emath.logn: the logarithm to the base n."""
+    x, n = _nonnegative(x), _nonnegative(n)
+    return np.log(x) / np.log(n)
+
+
+def power(x: Any, p: Any) -> Any:
+    """np.emath.power: an integer exponent is taken as a float where one is negative."""
+    x, p = _nonnegative(x), p if type(p) is Tracer else np.asarray(p)
+    return np.power(x, p * 1.0 if np.any(np.isreal(raw(p)) & (raw(p) < 0)) else p)
+
+
+def real_if_close(a: Any, tol: float = 100) -> Any:
+    """np.real_if_close."""
+    if not is_complex(a):
+        return a
+    if tol > 1:
+        tol = float(np.finfo(a.dtype).eps * tol)
+    return np.real(a) if np.all(np.abs(np.imag(raw(a))) < tol) else a
+
+
+_OPERATIONS: dict[Any, Any] = {
+    np.emath.sqrt: lambda x: np.sqrt(_nonnegative(x)),
+    np.emath.log: lambda x: np.log(_nonnegative(x)),
+    np.emath.log2: lambda x: np.log2(_nonnegative(x)),
+    np.emath.log10: lambda x: np.log10(_nonnegative(x)),
+    np.emath.arccos: lambda x: np.arccos(_within_one(x)),
+    np.emath.arcsin: lambda x: np.arcsin(_within_one(x)),
+    np.emath.arctanh: lambda x: np.arctanh(_within_one(x)),
+    np.emath.logn: logn,
+    np.emath.power: power,
+    np.real_if_close: real_if_close,
+}
+register_all(_OPERATIONS)

@@ -1,0 +1,1 @@
+"""Making arrays and putting them together: by numbers, joining, choosing, padding."""

@@ -1,0 +1,1 @@
+"""Linear algebra, as numpy.linalg has it."""

@@ -1,0 +1,1 @@
+"""What SciPy has beyond NumPy. These modules need SciPy."""

@@ -1,0 +1,1 @@
+"""Statistics: averages, order statistics, histograms, sorting, missing values."""
