@@ -1,5 +1,8 @@
 """funcgrad: automatic differentiation of plain NumPy code, as composable functions over a tape."""
 
+import importlib
+from typing import Any
+
 from funcgrad import debug as debug
 from funcgrad import errors as errors
 from funcgrad import nn as nn
@@ -46,3 +49,9 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name in ("scipy", "testing"):  # what most programs do without is imported when it is first used
+        return importlib.import_module(f"funcgrad.{name}")
+    raise AttributeError(f"module 'funcgrad' has no attribute {name!r}")

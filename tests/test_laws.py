@@ -1,6 +1,6 @@
 """The laws that every case of every primitive is held to.
 
-Owns the laws; the table is `cases.py`. A wrong partial passes the adjoint law, for one rule feeds both directions: only the witness sees
+Owns the laws; the table is `tests/cases`. A wrong partial passes the adjoint law, for one rule feeds both directions: only the witness sees
 it. A wrong transpose passes the witness of forward mode: only the adjoint law sees it.
 """
 

@@ -124,7 +124,7 @@ def _bounds(bounds: Any, x: Packing, x0: Any) -> Any:
     if bounds is None or not x.is_tree or isinstance(bounds, _optimize.Bounds):
         return bounds
     leaves, treedef = tree.flatten(x0)
-    pairs = treedef.flatten_up_to(bounds, "minimize: the bounds")
+    pairs = treedef.flatten_up_to(bounds, "minimize: the tree of bounds")
 
     def end(n: int, default: float) -> Any:
         ends = [default if pair is None or pair[n] is None else pair[n] for pair in pairs]
