@@ -227,7 +227,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: None = None, *, min:
 
 
 register(np.clip, clip)
-register((np._core if hasattr(np, "_core") else np.core).umath.clip, clip)  # what the method of arrays calls
+_internal: Any = getattr(np, "core" if np.__version__ < "2" else "_core")
+register(_internal.umath.clip, clip)  # what the method of arrays calls
 
 # ------------------------------------------------------------------------------------------------ parts of a number
 
