@@ -11,6 +11,11 @@ from funcgrad import optim as optim
 from funcgrad import show as show
 from funcgrad import tree as tree
 from funcgrad.tracer import Tracer as Tracer
+from funcgrad.transforms.checkpoint import checkpoint as checkpoint
+from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
+from funcgrad.transforms.checkpoint import remat as remat
+from funcgrad.transforms.custom import custom_jvp as custom_jvp
+from funcgrad.transforms.custom import custom_vjp as custom_vjp
 from funcgrad.transforms.derivatives import elementwise_grad as elementwise_grad
 from funcgrad.transforms.derivatives import hessian as hessian
 from funcgrad.transforms.derivatives import hvp as hvp
@@ -19,6 +24,13 @@ from funcgrad.transforms.derivatives import jacrev as jacrev
 from funcgrad.transforms.forward import jvp as jvp
 from funcgrad.transforms.forward import linearize as linearize
 from funcgrad.transforms.inspect import make_tape as make_tape
+from funcgrad.transforms.linear import linear_transpose as linear_transpose
+from funcgrad.transforms.policies import checkpoint_name as checkpoint_name
+from funcgrad.transforms.policies import everything_saved as everything_saved
+from funcgrad.transforms.policies import nothing_saved as nothing_saved
+from funcgrad.transforms.policies import save_only_these_names as save_only_these_names
+from funcgrad.transforms.products import gnvp as gnvp
+from funcgrad.transforms.products import value_grad_and_hvp as value_grad_and_hvp
 from funcgrad.transforms.reverse import grad as grad
 from funcgrad.transforms.reverse import value_and_grad as value_and_grad
 from funcgrad.transforms.reverse import vjp as vjp
@@ -29,24 +41,36 @@ __version__ = "0.1.0"
 __all__ = [
     "Tracer",
     "__version__",
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_sequential",
+    "custom_jvp",
+    "custom_vjp",
     "debug",
     "elementwise_grad",
     "errors",
+    "everything_saved",
+    "gnvp",
     "grad",
     "hessian",
     "hvp",
     "jacfwd",
     "jacrev",
     "jvp",
+    "linear_transpose",
     "linearize",
     "make_tape",
     "nn",
+    "nothing_saved",
     "numpy",
     "optim",
+    "remat",
+    "save_only_these_names",
     "show",
     "stop_gradient",
     "tree",
     "value_and_grad",
+    "value_grad_and_hvp",
     "vjp",
 ]
 

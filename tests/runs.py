@@ -8,7 +8,22 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import elementwise_grad, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, make_tape, value_and_grad, vjp
+from funcgrad import (
+    checkpoint,
+    elementwise_grad,
+    gnvp,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    make_tape,
+    value_and_grad,
+    value_grad_and_hvp,
+    vjp,
+)
 from funcgrad.debug import count_records
 
 Run = Callable[[Callable[[Any], Any], Any], Any]
@@ -32,6 +47,9 @@ RUNS: dict[str, Run] = {
     **TRANSFORMS,
     "elementwise_grad": lambda f, x: elementwise_grad(lambda x: x * f(x))(x),
     "count_records": lambda f, x: count_records(f, x),
+    "value_grad_and_hvp": lambda f, x: value_grad_and_hvp(f)(x, x),
+    "gnvp": lambda f, x: gnvp(f, lambda y: y * y)(x, x),
+    "grad of checkpoint": lambda f, x: grad(checkpoint(f))(x),
     "grad of grad": lambda f, x: grad(lambda x: np.sum(grad(f)(x)))(x),
     "grad of jvp": lambda f, x: grad(lambda x: jvp(f, (x,), (x,))[1])(x),
     "jvp of grad": lambda f, x: jvp(lambda x: np.sum(grad(f)(x)), (x,), (x,)),

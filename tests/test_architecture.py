@@ -158,20 +158,31 @@ def test_the_import_is_light():
 # ------------------------------------------------------------------------------------------------ what is public
 
 TRANSFORMS = [
+    "checkpoint",
+    "checkpoint_name",
+    "checkpoint_sequential",
+    "custom_jvp",
+    "custom_vjp",
     "elementwise_grad",
+    "gnvp",
     "grad",
     "hessian",
     "hvp",
     "jacfwd",
     "jacrev",
     "jvp",
+    "linear_transpose",
     "linearize",
     "make_tape",
+    "remat",
+    "save_only_these_names",
     "stop_gradient",
     "value_and_grad",
+    "value_grad_and_hvp",
     "vjp",
 ]
-PUBLIC = [*TRANSFORMS, "Tracer", "__version__", "debug", "errors", "nn", "numpy", "optim", "show", "tree"]
+PUBLIC = [*TRANSFORMS, "everything_saved", "nothing_saved"]
+PUBLIC += ["Tracer", "__version__", "debug", "errors", "nn", "numpy", "optim", "show", "tree"]
 
 
 def test_the_package_says_what_it_exports():

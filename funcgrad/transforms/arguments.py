@@ -230,6 +230,6 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
         elif type(one) is complex and wanted.kind == "c":
             one = np.asarray(one, wanted)[()]
         elif (is_complex(one) and wanted.kind == "f") or one.dtype != wanted:
-            raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {kind_of(one)}: convert it with astype")
+            raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {kind_of(raw(one))}: convert it with astype")
         result.append(one)
     return result

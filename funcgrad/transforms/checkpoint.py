@@ -1,0 +1,349 @@
+"""`checkpoint`: values inside a function are computed again in the replay instead of being kept.
+
+Owns what is kept of a checkpointed call (its inputs, and values named for it), and the run that makes its records again. The call is one
+record (`funcgrad.transforms.calls`); its function runs first without keeping records, as under forward mode, and again in each replay.
+Traced values that the function closes over are inputs too: while it runs again, the very tracers stand for leaves of the new run.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import itertools
+import math
+import threading
+import types
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ParamSpec, TypeVar
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
+from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
+from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.values import keep
+from funcgrad.tape import Label, Record, Scope, close_scope, thread
+from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import checked_function, looks_like, named, settled
+from funcgrad.transforms.calls import (
+    closed_over,
+    first_own,
+    in_scope_of,
+    is_own,
+    joined,
+    on_behalf,
+    parts_of,
+    recorded,
+    scope_of,
+)
+from funcgrad.transforms.forward import jvp
+from funcgrad.transforms.implicit import replaced
+from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+# ------------------------------------------------------------------------------------------------ runs
+
+_standing = threading.RLock()
+"""Held while tracers of a closure stand for leaves: the replays of one kept slice may run on several threads."""
+
+
+@contextlib.contextmanager
+def _standing_for(captured: Sequence[Tracer], leaves: Sequence[Tracer]) -> Iterator[None]:
+    """Let the tracers that a function closes over be those leaves."""
+    if not captured:
+        yield
+        return
+    with _standing:
+        before = [(one._scope, one._index) for one in captured]
+        for one, stands_for in zip(captured, leaves, strict=True):
+            one._scope, one._index = stands_for._scope, stands_for._index
+        try:
+            yield
+        finally:
+            for one, (scope, index) in zip(captured, before, strict=True):
+                one._scope, one._index = scope, index
+
+
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.ndarray, np.float64, types.ModuleType})
+"""Types of what holds no tracers."""
+
+
+def captured_in(value: Any) -> list[Tracer]:
+    """The tracers that a function reaches: by its closure, its defaults, bound arguments, attributes and containers of them.
+
+    Not by global variables.
+    """
+    found: list[Tracer] = []
+    seen: set[int] = set()
+    left = [value]
+    while left:
+        one = left.pop()
+        if id(one) in seen or type(one) in _ATOMS or isinstance(one, (np.ndarray, type)):
+            continue
+        seen.add(id(one))
+        if type(one) is Tracer:
+            found.append(one)
+        elif isinstance(one, (list, tuple, set, frozenset)):
+            left += [part for part in one if type(part) not in _ATOMS]
+        elif isinstance(one, dict):
+            left += [part for part in one.values() if type(part) not in _ATOMS]
+        elif isinstance(one, types.FunctionType):
+            for cell in one.__closure__ or ():
+                with contextlib.suppress(ValueError):  # a cell that is empty still
+                    left.append(cell.cell_contents)
+            left += [one.__defaults__, one.__kwdefaults__, one.__dict__]
+        elif isinstance(one, functools.partial):
+            left += [one.func, one.args, one.keywords]
+        elif isinstance(one, types.MethodType):
+            left += [one.__func__, one.__self__]
+        else:
+            slots = [getattr(cls, "__slots__", ()) for cls in type(one).__mro__]
+            names = [name for some in slots for name in ((some,) if isinstance(some, str) else some)]
+            left += [getattr(one, name, None) for name in ("__dict__", *names)]
+    return found
+
+
+class _Call:
+    """A checkpointed call: how its function is run on other values of its traced inputs.
+
+    Attributes:
+        name: the function's, for messages.
+        captured: the tracers of the closure; the last of the inputs.
+        first: the position from which on leaves are those of the scope that the call was made in.
+        out_places: which leaves of the output are the call's outputs.
+    """
+
+    __slots__ = ("_f", "_places", "_treedef", "captured", "first", "name", "out_places", "policy")
+
+    def __init__(
+        self, f: Callable[..., Any], treedef: tree.TreeDef, places: list[int], captured: list[Tracer], policy: Policy, first: int
+    ) -> None:
+        self.name = f"checkpoint of {named(f)}"
+        self._f, self._treedef, self._places, self.captured, self.policy = f, treedef, places, captured, policy
+        self.first = first
+        self.out_places: list[int] = []
+
+    def run(self, leaves: Sequence[Any], constants: Sequence[Any], names: Names) -> Any:
+        """The output of the function."""
+        count = len(self._places)
+        args, kwargs = tree.unflatten(self._treedef, replaced(constants, self._places, leaves[:count]))
+        try:
+            with _standing_for(self.captured, leaves[count:]), naming(names):
+                return self._f(*args, **kwargs)
+        except StaleTracerError as error:
+            raise closed_over(self.name) from error
+
+    def outputs(self, leaves: Sequence[Any], constants: Sequence[Any], saved: list[Any]) -> list[Any]:
+        """Those leaves of the output, in a run after the first."""
+        names = Names(self.policy, saved)
+        found = tree.leaves(self.run(leaves, constants, names))
+        if len(found) <= max(self.out_places):
+            raise InputValueError(f"{self.name}: the function returned another structure when it was run again")
+        if names.values:
+            raise InputValueError(f"{self.name}: the function named fewer values when it was run again")
+        return [found[n] for n in self.out_places]
+
+
+_LABEL = Label("checkpoint")
+
+
+def _without_records(call: _Call, operands: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, Scope, list[Any]]:
+    """The output of the first run, the scope of its tracers, which is closed, and the values to keep by name."""
+    names = Names(call.policy)
+    before, thread.scope = thread.scope, None
+    try:
+        scope = open_forward(_LABEL)  # of no tangents: nothing is kept
+        try:
+            output = call.run(new_leaves(scope, operands), constants, names)
+        finally:
+            end_forward(scope, ())
+    finally:
+        thread.scope = before
+    return output, scope, names.values
+
+
+def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+    call, operands, constants, saved = record[-1]
+    parts = parts_of(cotangent)
+    known = [n for n, one in enumerate(parts) if one is not None]
+
+    def pulled(operands: list[Any], given: list[Any]) -> list[Any]:
+        return _pulled(call, operands, constants, saved, dict(zip(known, given, strict=True)))
+
+    for parent, part in zip(record[1:-1], _checkpointed(pulled, operands, [parts[n] for n in known]), strict=True):
+        if part is not None:
+            accumulate(cotangents, parent, part)
+
+
+def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: list[Any], given: dict[int, Any]) -> list[Any]:
+    """The cotangents of the inputs (None: zero) for those of some outputs, by records that are made for it."""
+    with in_scope_of([*operands, *given.values()]) as around:
+        scope = open_keeping(_LABEL)
+        try:
+            try:
+                records = scope.records
+                start = len(records)
+                outputs = call.outputs(new_leaves(scope, operands), constants, saved)
+            finally:
+                close_scope(scope)
+            if any(type(one) is not Tracer or one._scope is not scope for one in outputs):
+                raise InputValueError(f"{call.name}: an output does not depend on the inputs when the function is run again")
+            seeds = [(outputs[n]._index, ct) for n, ct in given.items()]
+            is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in operands)
+            found = Slice(records, start, len(operands), around).backward(seeds, frugal=around is None and is_large)
+        finally:
+            end_keeping(scope)
+    return found
+
+
+def _push(record: Record, tangents: Any) -> Any:
+    call, operands, constants, saved = record[-1]
+    is_for_itself = is_own(tangents, call.first)
+
+    def pushed(operands: list[Any], given: list[Any]) -> list[Any]:
+        with in_scope_of([*operands, *given]), on_behalf(not is_for_itself):
+            found: list[Any] = jvp(lambda *leaves: call.outputs(leaves, constants, saved), operands, given)[1]
+        return found
+
+    return joined(_checkpointed(pushed, operands, settled([tangents.get(parent) for parent in record[1:-1]], operands)))
+
+
+def _checkpointed(replay: Callable[[list[Any], list[Any]], list[Any]], operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+    """What a replay makes of the inputs and of cotangents or tangents; where it is itself recorded, as a checkpointed call."""
+    inputs = list(operands), list(given)
+    with in_scope_of([*operands, *given]) as around:
+        if around is None or not around.root.keepers:
+            return replay(*inputs)
+        found: list[Any] = _called(replay, nothing_saved, *tree.flatten((inputs, {})), [])
+    return found
+
+
+def _lift(record: Record, index: int, scope: Scope) -> Record:
+    call, operands, constants, saved = record[-1]
+    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
+    return (*record[:-1], (call, lifted, constants, saved))
+
+
+_RULE = Rule("checkpoint", _push, _pull, _lift)
+
+
+# ------------------------------------------------------------------------------------------------ the transform
+
+
+def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R]:
+    """f whose intermediate values are computed again in reverse mode instead of being kept: less memory, f's time once more.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise. It must do the same each time that it is run, and is run
+            again by each replay. It may close over traced values.
+        policy: what is kept beside the inputs: `nothing_saved` (as None), `everything_saved` or `save_only_these_names(...)`.
+
+    Returns:
+        A function with f's arguments, name and value. Alone, and in forward mode, which keeps nothing, it is f.
+
+    Raises:
+        InputTypeError: f is no function, or policy is none.
+        ConcretizationError: f reaches a traced value by a global variable; pass it as an argument.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> block = checkpoint(lambda x: np.sin(np.sin(np.sin(x))))
+        >>> bool(grad(block)(0.5) == grad(lambda x: np.sin(np.sin(np.sin(x))))(0.5))
+        True
+
+    References:
+        Griewank & Walther 2000, "Algorithm 799: revolve".
+    """
+    checked_function(f, "checkpoint")
+    if policy is None:
+        policy = nothing_saved
+    if not isinstance(policy, Policy):
+        raise InputTypeError(f"checkpoint: policy must be nothing_saved, everything_saved or save_only_these_names(...), got {policy!r}")
+
+    @looks_like(f, "Checkpointed form")
+    def checkpointed(*args: P.args, **kwargs: P.kwargs) -> R:
+        around = thread.scope
+        if around is None or not around.root.keepers or policy.names is None:
+            with naming(Names(policy)):  # its names are not those of a checkpointed function around it
+                return f(*args, **kwargs)
+        leaves, treedef = tree.flatten((args, kwargs))
+        reached = captured_in([f, *(one for one in leaves if type(one) is not Tracer)])
+        captured = [one for one in reached if one._scope.records is around.records]
+        return _called(f, policy, leaves, treedef, captured)  # type: ignore[no-any-return]
+
+    return checkpointed
+
+
+remat = checkpoint
+
+
+def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer]) -> Any:
+    """Record a call of f, whose (args, kwargs) come as leaves and structure."""
+    places = [n for n, one in enumerate(leaves) if type(one) is Tracer]
+    operands = [*(leaves[n] for n in places), *captured]
+    scope = scope_of(operands)
+    if scope is None:
+        args, kwargs = tree.unflatten(treedef, leaves)
+        return f(*args, **kwargs)
+    constants = [None if type(one) is Tracer else keep(one, scope) for one in leaves]
+    call = _Call(f, treedef, places, captured, policy, first_own(scope))
+    values = tuple(one._primal for one in operands)
+    output, first_run, saved = _without_records(call, values, constants)
+    found, out_tree = tree.flatten(output)
+    call.out_places = [n for n, one in enumerate(found) if type(one) is Tracer and one._scope is first_run]
+    if not call.out_places:
+        return output
+    residual = (call, values, constants, [keep(one, scope) for one in saved])
+    made = recorded(_RULE, scope, operands, residual, [found[n]._primal for n in call.out_places])
+    return tree.unflatten(out_tree, replaced(found, call.out_places, made))
+
+
+def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, segments: int | None = None) -> Any:
+    """A chain of functions, applied one after the other, in checkpointed segments.
+
+    Args:
+        functions: n functions of one argument, each of what the one before it returns.
+        x: the first one's argument, a number, an array or a tree of them.
+        segments: how many segments; about the square root of n if None, so that the inputs of the segments and the inside of one of them
+            are what is kept at a time, 2 sqrt(n) values instead of n.
+
+    Returns:
+        The last one's value.
+
+    Raises:
+        InputTypeError: one is no function.
+        InputValueError: `segments` is less than 1.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> bool(grad(lambda x: checkpoint_sequential([np.sin] * 9, x))(0.0) == 1.0)
+        True
+
+    References:
+        Chen, Xu, Zhang & Guestrin 2016, "Training deep nets with sublinear memory cost".
+    """
+    functions = list(functions)
+    for f in functions:
+        checked_function(f, "checkpoint_sequential")
+    if segments is None:
+        segments = max(1, math.isqrt(len(functions)))
+    if segments < 1:
+        raise InputValueError(f"checkpoint_sequential needs at least one segment, got {segments}")
+    segments = min(segments, len(functions))
+    bounds = [len(functions) * n // segments for n in range(segments + 1)] if segments else [0]
+    for start, stop in itertools.pairwise(bounds):
+        x = checkpoint(_chain(functions[start:stop]))(x)
+    return x
+
+
+def _chain(functions: Sequence[Callable[[Any], Any]]) -> Callable[[Any], Any]:
+    def chained(x: Any) -> Any:
+        for f in functions:
+            x = f(x)
+        return x
+
+    return chained
