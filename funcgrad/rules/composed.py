@@ -72,7 +72,7 @@ def composed(function: Callable[..., Any], composition: Callable[..., Any], arra
     Example:
         >>> import numpy as np
         >>> from funcgrad import grad
-        >>> norm = composed(lambda x: np.sqrt(x.dot(x)), lambda x: np.sqrt(np.sum(x * x)), name="length")
+        >>> norm = composed(lambda x: np.sqrt(x.dot(x)), lambda x: np.sqrt(np.sum(x * x)), name="euclidean_length")
         >>> print(grad(norm)(np.array([3.0, 4.0])))
         [0.6 0.8]
     """
