@@ -5,7 +5,7 @@ For functions that are easily composed, but whose composition would give other l
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,27 +13,17 @@ import numpy as np
 from funcgrad.primitive import Operation
 from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping
 from funcgrad.rules.nary import general
+from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
-from funcgrad.tape import Label, Scope, close_scope, cut_scope, innermost, thread
+from funcgrad.tape import Label, close_scope, cut_scope
 from funcgrad.tracer import Tracer
 
 _LABEL = Label("composed")
 
 
-def _scope_of(values: Iterable[Any]) -> Scope | None:
-    """The scope that a result of the values belongs to: None if all are plain. Not that of the thread: a rule may work for an outer one."""
-    found: Scope | None = None
-    for value in values:
-        if type(value) is Tracer:
-            found = value._scope if found is None else innermost(found, value._scope)
-    return found
-
-
 def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ...], replay: Callable[[Slice, int], Any]) -> Any:
     """What a replay of f's own records at x gives, started from `given`; None where f(x) does not depend on x. f uses `others` too."""
-    before, around = thread.scope, _scope_of((x, given, *others))
-    thread.scope = around
-    try:
+    with in_scope_of((x, given, *others)) as around:
         scope = open_keeping(_LABEL)
         try:
             try:
@@ -50,8 +40,6 @@ def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ..
             return found
         finally:
             end_keeping(scope)
-    finally:
-        thread.scope = before
 
 
 def composed(function: Callable[..., Any], composition: Callable[..., Any], arrays: int = 1, name: str | None = None) -> Operation:

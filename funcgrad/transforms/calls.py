@@ -19,8 +19,9 @@ from funcgrad import tree
 from funcgrad.errors import ConcretizationError, StaleTracerError
 from funcgrad.replay import has_nan
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import plain_array, raw
-from funcgrad.tape import Record, Scope, innermost, protect, thread
+from funcgrad.tape import Record, Scope, protect
 from funcgrad.tracer import Tracer
 
 
@@ -147,26 +148,6 @@ def readonly(value: Any) -> Any:
     view = value.view()
     view.setflags(write=False)
     return view
-
-
-def scope_of(values: Iterable[Any]) -> Scope | None:
-    """The innermost scope of those values that are tracers; None if all are plain."""
-    found: Scope | None = None
-    for value in values:
-        if type(value) is Tracer:
-            found = value._scope if found is None or found is value._scope else innermost(found, value._scope)
-    return found
-
-
-@contextlib.contextmanager
-def in_scope_of(values: Iterable[Any]) -> Iterator[Scope | None]:
-    """Run a rule in the scope that it is replayed in, for the transforms that it uses: it may work for one around the innermost."""
-    found = scope_of(values)
-    before, thread.scope = thread.scope, found
-    try:
-        yield found
-    finally:
-        thread.scope = before
 
 
 def closed_over(what: str) -> ConcretizationError:

@@ -22,21 +22,12 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
 from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
 from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_function, looks_like, named, settled
-from funcgrad.transforms.calls import (
-    closed_over,
-    first_own,
-    in_scope_of,
-    is_own,
-    joined,
-    on_behalf,
-    parts_of,
-    recorded,
-    scope_of,
-)
+from funcgrad.transforms.calls import closed_over, first_own, is_own, joined, on_behalf, parts_of, recorded
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved

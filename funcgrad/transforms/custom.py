@@ -25,11 +25,12 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_argnums, checked_function, named, ones, settled, zeros
-from funcgrad.transforms.calls import first_own, in_scope_of, is_own, joined, owned, parts_of, recorded, run, scope_of
+from funcgrad.transforms.calls import first_own, is_own, joined, owned, parts_of, recorded, run
 from funcgrad.transforms.custom_protocol import Call, pair, strongly, without_none
 from funcgrad.transforms.reverse import vjp
 

@@ -12,9 +12,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import placeholder, raw, shape_of
 from funcgrad.transforms.arguments import fitting, zeros
-from funcgrad.transforms.calls import has_derivative, in_scope_of, readonly
+from funcgrad.transforms.calls import has_derivative, readonly
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import replaced
 

@@ -18,8 +18,9 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, StaleTracerError
 from funcgrad.rules import general
+from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
-from funcgrad.tape import Scope, innermost, thread
+from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 
 Push = Callable[[Any, Any, list[Any]], Any]
@@ -41,12 +42,12 @@ class _Rules:
         return [next(found) if is_traced else one for is_traced, one in zip(self._traced, rest, strict=True)]
 
     def push(self, t: Any, ans: Any, x: Any) -> Any:
-        with _in_scope_of(t, ans, x):
+        with in_scope_of((t, ans, x)):
             tangents = self._filled(t, [None] * len(self._operands))
             return self._push(tangents, ans, self._filled(x, self._operands))
 
     def pull(self, ct: Any, ans: Any, x: Any) -> Any:
-        with _in_scope_of(ct, ans, x):
+        with in_scope_of((ct, ans, x)):
             cotangents = self._pull(ct, ans, self._filled(x, self._operands), self._traced)
             return tree.ravel([one for one, is_traced in zip(cotangents, self._traced, strict=True) if is_traced])[0]
 
@@ -54,20 +55,6 @@ class _Rules:
 def _kept(value: Any) -> Any:
     """A constant as it is now, whatever is written into its array later; None for a tracer."""
     return None if type(value) is Tracer else np.array(value) if type(value) is np.ndarray else value
-
-
-@contextlib.contextmanager
-def _in_scope_of(*values: Any) -> Iterator[None]:
-    """Run a rule in the scope that it is replayed in, for the transforms that it uses: a rule may work for a scope around the innermost."""
-    found: Scope | None = None
-    for value in values:
-        if type(value) is Tracer:
-            found = value._scope if found is None else innermost(found, value._scope)
-    scope, thread.scope = thread.scope, found
-    try:
-        yield
-    finally:
-        thread.scope = scope
 
 
 _solution = general(
