@@ -125,8 +125,8 @@ def test_projections_onto_the_space_of_a_repeated_eigenvalue(x: np.ndarray):
 
 def test_eigenvalues_of_a_matrix_without_an_order():
     x = np.diag([2.0, -1.0, 2.0])
-    assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x) ** 2))(x), 2 * x, 1e-13)
-    assert_close(grad(lambda x: np.sum(np.linalg.eig(x)[0] ** 2))(x), 2 * x, 1e-13)
+    assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x) ** 2).real)(x), 2 * x, 1e-13)
+    assert_close(grad(lambda x: np.sum(np.linalg.eig(x)[0] ** 2).real)(x), 2 * x, 1e-13)
     rotation = A([[0.0, -1.0], [1.0, 0.0]])
     assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x)).real)(rotation), np.eye(2), 1e-14)
     assert_close(grad(lambda x: np.prod(np.linalg.eigvals(x)).real)(rotation), A([[0.0, -1.0], [1.0, 0.0]]), 1e-14)
@@ -227,7 +227,7 @@ def test_results_come_as_numpys_own_types():
 
         def f(x: Any, call: Any = call, seen: list[Any] = seen) -> Any:
             seen.append(call(x))
-            return np.sum(seen[0][0])
+            return np.sum(np.real(seen[0][0]))  # eig is complex from NumPy 2.5 on
 
         grad(f)(TWICE + np.diag([1.0, 2.0, 3.0]))
         assert type(seen[0]) is type(call(np.eye(2)))
