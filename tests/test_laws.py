@@ -77,7 +77,7 @@ def test_reverse_mode_is_the_adjoint_of_forward_mode(case: Case):
     back = pullback(cotangents)
     size = max(1.0, float(inner(tree.map(np.abs, cotangents), tree.map(np.abs, out))))
     assert abs(float(inner(cotangents, out) - inner(back, tangents))) <= 1e-12 * size
-    assert_close(pullback(cotangents), back, 0.0)
+    assert_close(pullback(cotangents), back, 1e-15)  # the last bit may hang on how memory lies
 
 
 @each(DIFFERENTIABLE)
