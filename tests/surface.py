@@ -71,6 +71,9 @@ NOTHING_TO_DIFFERENTIATE = {
         fromstring genfromtxt load loadtxt save savetxt savez savez_compressed get_printoptions printoptions set_printoptions info
         frombuffer from_dlpack
     """.split(),
+    "names that NumPy 2 has dropped": """
+        format_parser get_array_wrap longcomplex mat round_ array_function_dispatch
+    """.split(),
     "dates": """
         busday_count busday_offset busdaycalendar datetime_as_string datetime_data is_busday isnat
     """.split(),

@@ -65,6 +65,7 @@ def test_funcgrad_numpy_has_all_of_numpy():
     assert set(own) - {"polynomial"} <= OWN, "a name of funcgrad's own has no case"
 
 
+@pytest.mark.skipif(np.__version__ < "2", reason="the table is printed on NumPy 2, which has dropped some names")
 def test_the_printed_table_has_every_name():
     printed = {line.split("|")[1].strip() for line in Path(__file__).with_name("compatibility.md").read_text().splitlines() if "|" in line}
     named = {full_name(case) for case in CASES} - {None}
