@@ -1,7 +1,7 @@
 """funcgrad: automatic differentiation of plain NumPy code, as composable functions over a tape."""
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from funcgrad import debug as debug
 from funcgrad import errors as errors
@@ -11,11 +11,6 @@ from funcgrad import optim as optim
 from funcgrad import show as show
 from funcgrad import tree as tree
 from funcgrad.tracer import Tracer as Tracer
-from funcgrad.transforms.checkpoint import checkpoint as checkpoint
-from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
-from funcgrad.transforms.checkpoint import remat as remat
-from funcgrad.transforms.custom import custom_jvp as custom_jvp
-from funcgrad.transforms.custom import custom_vjp as custom_vjp
 from funcgrad.transforms.derivatives import elementwise_grad as elementwise_grad
 from funcgrad.transforms.derivatives import hessian as hessian
 from funcgrad.transforms.derivatives import hvp as hvp
@@ -24,17 +19,24 @@ from funcgrad.transforms.derivatives import jacrev as jacrev
 from funcgrad.transforms.forward import jvp as jvp
 from funcgrad.transforms.forward import linearize as linearize
 from funcgrad.transforms.inspect import make_tape as make_tape
-from funcgrad.transforms.linear import linear_transpose as linear_transpose
-from funcgrad.transforms.policies import checkpoint_name as checkpoint_name
-from funcgrad.transforms.policies import everything_saved as everything_saved
-from funcgrad.transforms.policies import nothing_saved as nothing_saved
-from funcgrad.transforms.policies import save_only_these_names as save_only_these_names
-from funcgrad.transforms.products import gnvp as gnvp
-from funcgrad.transforms.products import value_grad_and_hvp as value_grad_and_hvp
 from funcgrad.transforms.reverse import grad as grad
 from funcgrad.transforms.reverse import value_and_grad as value_and_grad
 from funcgrad.transforms.reverse import vjp as vjp
 from funcgrad.transforms.stop import stop_gradient as stop_gradient
+
+if TYPE_CHECKING:
+    from funcgrad.transforms.checkpoint import checkpoint as checkpoint
+    from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
+    from funcgrad.transforms.checkpoint import remat as remat
+    from funcgrad.transforms.custom import custom_jvp as custom_jvp
+    from funcgrad.transforms.custom import custom_vjp as custom_vjp
+    from funcgrad.transforms.linear import linear_transpose as linear_transpose
+    from funcgrad.transforms.policies import checkpoint_name as checkpoint_name
+    from funcgrad.transforms.policies import everything_saved as everything_saved
+    from funcgrad.transforms.policies import nothing_saved as nothing_saved
+    from funcgrad.transforms.policies import save_only_these_names as save_only_these_names
+    from funcgrad.transforms.products import gnvp as gnvp
+    from funcgrad.transforms.products import value_grad_and_hvp as value_grad_and_hvp
 
 __version__ = "0.1.0"
 
@@ -75,7 +77,25 @@ __all__ = [
 ]
 
 
+_LATE = {
+    "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
+    "funcgrad.transforms.custom": "custom_jvp custom_vjp",
+    "funcgrad.transforms.linear": "linear_transpose",
+    "funcgrad.transforms.policies": "checkpoint_name everything_saved nothing_saved save_only_these_names",
+    "funcgrad.transforms.products": "gnvp value_grad_and_hvp",
+}
+"""What most programs do without is imported when it is first used."""
+_HOMES = {name: module for module, names in _LATE.items() for name in names.split()}
+
+
 def __getattr__(name: str) -> Any:
-    if name in ("scipy", "testing"):  # what most programs do without is imported when it is first used
+    if name in ("scipy", "testing"):
         return importlib.import_module(f"funcgrad.{name}")
-    raise AttributeError(f"module 'funcgrad' has no attribute {name!r}")
+    if name not in _HOMES:
+        raise AttributeError(f"module 'funcgrad' has no attribute {name!r}")
+    globals()[name] = value = getattr(importlib.import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, "scipy", "testing"})
