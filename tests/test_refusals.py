@@ -167,7 +167,6 @@ def test_options_without_a_rule_are_named(run: Any):
     for call, option in (
         (lambda x: np.sin(x, signature="d->d"), "signature"),
         (lambda x: np.sum(x, initial=x[0]), "initial"),
-        (lambda x: np.hypot.reduce(x[None], axis=(0, 1)), "several axes"),
     ):
         with pytest.raises(NoRuleError, match=option):
             run(lambda x: np.sum(call(x)), x)  # noqa: B023
@@ -261,3 +260,14 @@ def test_an_operand_by_keyword_where_it_has_no_rule_is_named():
 def test_the_method_clip_of_an_array_takes_traced_bounds():
     low = np.array([0.5, 2.0])
     np.testing.assert_array_equal(grad(lambda b: np.sum(np.array([1.0, 1.0]).clip(b, 3.0)))(low), [0.0, 1.0])
+
+
+def test_several_axes_where_the_order_matters_are_refused_as_by_numpy():
+    with pytest.raises(ValueError, match="reorderable"):
+        grad(lambda x: np.sum(np.subtract.reduce(x, axis=(0, 1))))(np.ones((2, 3, 2)))
+
+
+@pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 knows no correction")
+def test_two_ways_to_say_the_degrees_of_freedom_are_refused_as_by_numpy():
+    with pytest.raises(ValueError, match="ddof and correction"):
+        grad(lambda x: np.var(x, ddof=1, correction=1))(np.ones(3))

@@ -198,7 +198,10 @@ def var(
     if is_constant(dtype):
         raise TypeError(f"np.var(dtype=...) of floating-point numbers needs a floating-point dtype, got {dtype}")
     a, dtype, _, where = _settled("var", a, dtype, where=True if where is _MISSING else where)
-    ddof = ddof if correction is _MISSING else correction
+    if correction is not _MISSING:
+        if ddof != 0:
+            raise ValueError("ddof and correction can't be provided simultaneously.")
+        ddof = correction
     number = _number(shape_of(a), axis, where, True)
     if mean is _MISSING:
         mean = _over(sum(a, axis, dtype, None, True, where=where), number)

@@ -6,15 +6,15 @@ win. Going step by step may differ from NumPy in the last digit: its loop along 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import where as pick
 from funcgrad.ops.indexing import scatter
-from funcgrad.ops.structural import normalized, unlisted
+from funcgrad.ops.structural import normalized, normalized_axes, unlisted
 from funcgrad.primitive import OPERATIONS, PRIMITIVES, Operation, register
 from funcgrad.rules import linear
 from funcgrad.rules.values import raw, refuse_out, shape_of
@@ -24,18 +24,17 @@ _MISSING = np._NoValue
 
 
 def _checked(name: str, a: Any, axis: Any, dtype: Any, out: Any) -> tuple[Any, int]:
-    """The array in the dtype that is asked for, and the one axis.
-
-    Raises:
-        NoRuleError: there are several axes.
-    """
+    """The array in the dtype that is asked for, and its one axis counted from the front."""
     refuse_out(name, out)
-    shape = shape_of(a)
-    if axis is None or isinstance(axis, tuple):
-        if len(shape if axis is None else axis) != 1:
-            raise NoRuleError(f"np.{name} over several axes has no derivative rule: reduce one axis after the other")
-        axis = 0 if axis is None else axis[0]
-    return a if dtype is None else a.astype(dtype), normalized(axis, len(shape))
+    if isinstance(axis, tuple) and len(axis) == 1:
+        axis = axis[0]
+    return a if dtype is None else a.astype(dtype), normalized(0 if axis is None else axis, len(shape_of(a)))
+
+
+def _in_front(a: Any, axes: tuple[int, ...]) -> Any:
+    """An array with some axes made into one, which comes first."""
+    a = np.moveaxis(a, axes, tuple(range(len(axes))))
+    return np.reshape(a, (math.prod(shape_of(a)[: len(axes)]), *shape_of(a)[len(axes) :]))
 
 
 def _rows(a: Any, axis: int) -> list[Any]:
@@ -46,7 +45,14 @@ def _reduced(ufunc: Any, operation: Operation) -> Operation:
     def reduce(
         array: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, keepdims: bool = False, initial: Any = _MISSING, where: Any = True
     ) -> Any:
-        array, axis = _checked(f"{ufunc.__name__}.reduce", array, axis, dtype, out)
+        axes = normalized_axes(axis, len(shape_of(array))) if axis is None or isinstance(axis, tuple) else (axis,)
+        if len(axes) != 1:
+            ufunc.reduce(raw(array), axis)  # NumPy's check: the order must not matter
+            if where is not True:
+                where = _in_front(np.broadcast_to(raw(where), shape_of(array)), axes)
+            answer = reduce(_in_front(array, axes), 0, dtype, out, False, initial, where)
+            return np.expand_dims(answer, axes) if keepdims else answer
+        array, axis = _checked(f"{ufunc.__name__}.reduce", array, axes[0], dtype, out)
         rows, masks = _rows(array, axis), None
         if where is not True:
             masks = _rows(np.broadcast_to(raw(where), array.shape), axis)
@@ -61,7 +67,9 @@ def _reduced(ufunc: Any, operation: Operation) -> Operation:
         for n in range(1, len(rows)):
             after = operation(answer, rows[n])
             answer = after if masks is None else pick(masks[n], after, answer)
-        return np.expand_dims(answer, axis) if keepdims else answer
+        if keepdims:
+            return np.expand_dims(answer, axis)
+        return answer[()] if masks is not None and not shape_of(answer) else answer  # np.where makes an array of a number
 
     return reduce
 

@@ -56,3 +56,8 @@ CASES += [
     *(case(f, real(3), call=lambda f, x: np.where(_SOME[0], f(x, where=_SOME[0], out=None), 0.0), note="where")
       for f in (np.sin, np.exp)),
 ]  # fmt: skip
+CASES += [
+    *(case(np.hypot.reduce, real(2, 3, 2), axis=axis, exact=False) for axis in (None, (0, 2), (1,))),
+    case(np.logaddexp.reduce, real(2, 3, 2), axis=(0, -1), keepdims=True, exact=False),
+    case(np.hypot.reduce, real(2, 3), axis=None, where=_SOME, initial=0.5, exact=False),
+]
