@@ -161,7 +161,8 @@ def measure(workload: Workload, names: Sequence[str], settings: Settings, clock:
             start = clock()
             result = step()
             first[name] = clock() - start
-            problem = disagreement(result, expected, workload.tolerance)
+            # a yardstick computes something else: the function, where the workload is its derivative
+            problem = None if name == peers.YARDSTICK else disagreement(result, expected, workload.tolerance)
         except Exception as error:  # a peer that cannot do it must not stop the others
             problem = f"{type(error).__name__}: {error}"
         if problem is None:

@@ -18,6 +18,7 @@ import numpy as np
 from benchmarks import peers
 from benchmarks.adapters import gradient_builders
 from benchmarks.workload import Step
+from benchmarks.workloads import recomputed
 
 SIZE = 1_000_000
 SMALL_GRADIENTS = 2_000
@@ -134,10 +135,20 @@ def _gradient_step(f: Callable[[Any, Any], Any], by_hand: Callable[[Any], Any]) 
     return make
 
 
+def _checkpoint_step(peer: str, size: int) -> Step:
+    return recomputed.of_chain(recomputed.chain_in_pieces, size)
+
+
+def _scan_step(peer: str, size: int) -> Step:
+    return recomputed.of_recurrence(recomputed.scanned if peer == peers.FUNCGRAD else recomputed.looped)
+
+
 PEAKS: dict[str, Callable[[str, int], Step]] = {
     "memory_tanh50": _gradient_step(tanh50, _tanh50_by_hand),
     "memory_half_sin50": _gradient_step(half_sin50, _half_sin50_by_hand),
     "memory_jvp200": _jvp_step,
+    "memory_checkpoint100": _checkpoint_step,
+    "memory_scan10000": _scan_step,
 }
 
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 HAND_WRITTEN = "hand-written"
 FUNCGRAD = "funcgrad"
 FUNCGRAD_NUMPY = "funcgrad.numpy"
+FUNCGRAD_LOOP = "funcgrad-loop"
+YARDSTICK = "yardstick"
 AUTOGRAD = "autograd"
 MYGRAD = "mygrad"
 TORCH = "torch"
@@ -38,6 +40,8 @@ PEERS: tuple[Peer, ...] = (
     Peer(HAND_WRITTEN, "hand-written NumPy"),
     Peer(FUNCGRAD, "funcgrad (plain numpy calls)", ("funcgrad.numpy",)),
     Peer(FUNCGRAD_NUMPY, "funcgrad (funcgrad.numpy)", ("funcgrad.numpy",)),
+    Peer(FUNCGRAD_LOOP, "funcgrad in a Python loop", ("funcgrad",)),
+    Peer(YARDSTICK, "(what it is held against)", ("funcgrad",)),
     Peer(AUTOGRAD, "autograd", ("autograd", "scipy")),
     Peer(MYGRAD, "mygrad", ("mygrad",), is_heavy=True),
     Peer(TORCH, "PyTorch eager", ("torch",), is_heavy=True),

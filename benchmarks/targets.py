@@ -64,6 +64,9 @@ _HAND = (peers.HAND_WRITTEN,)
 _NUMPY_PEERS = (peers.AUTOGRAD, peers.MYGRAD)
 _TORCH = (peers.TORCH,)
 _OWN_NAMES = (peers.FUNCGRAD_NUMPY,)
+_AUTOGRAD = (peers.AUTOGRAD,)
+_LOOP = (peers.FUNCGRAD_LOOP,)
+_YARDSTICK = (peers.YARDSTICK,)
 
 RATIOS: tuple[Ratio, ...] = (
     Ratio("mlp_step", _HAND, 1.7, "mlp_step: at most 1.7 x hand-written"),
@@ -78,10 +81,23 @@ RATIOS: tuple[Ratio, ...] = (
     Ratio("scalar_moons", (peers.AUTOGRAD,), 1 / 50, "scalar_moons: at most a fiftieth of autograd's"),
     Ratio("chain200", _OWN_NAMES, 1.08, "chain200: plain numpy calls cost at most 8 % more than funcgrad.numpy"),
     Ratio("mlp_step", _OWN_NAMES, 1.08, "mlp_step: plain numpy calls cost at most 8 % more than funcgrad.numpy"),
+    Ratio("per_example128", _TORCH, 1.2, "per_example128: at most 1.2 x PyTorch's"),
+    Ratio("per_example128", _LOOP, 1 / 3, "per_example128: at most a third of a Python loop's"),
+    Ratio("jacobian50", _TORCH, 1.0, "jacobian50: at most PyTorch's"),
+    Ratio("jacobian50", _AUTOGRAD, 1 / 5, "jacobian50: at most a fifth of autograd's"),
+    Ratio("rosen100_hessian", _TORCH, 1 / 3, "rosen100_hessian: at most a third of PyTorch's"),
+    Ratio("rosen100_hessian", _AUTOGRAD, 1 / 20, "rosen100_hessian: at most a twentieth of autograd's"),
+    Ratio("rosen100_hvp", _YARDSTICK, 3.2, "rosen100_hvp: at most 3.2 x the gradient"),
+    Ratio("jvp1e5", _YARDSTICK, 2.6, "jvp1e5: at most 2.6 x the function"),
+    Ratio("linearize1e5", _YARDSTICK, 1.5, "linearize1e5: a further call at most 1.5 x the function"),
+    Ratio("checkpoint100", _YARDSTICK, 1.6, "checkpoint100: at most 1.6 x the gradient that keeps all values"),
+    Ratio("scan10000", _LOOP, 1.3, "scan10000: at most 1.3 x the Python loop"),
 )
 MEMORY: tuple[Memory, ...] = (
     Memory("memory_tanh50", 410.0, "50 x tanh on 1e6 numbers: gradient within 410 MB"),
     Memory("memory_half_sin50", 420.0, "50 x (0.5 y + sin y) on 1e6 numbers: gradient within 420 MB"),
+    Memory("memory_checkpoint100", 200.0, "100 x tanh on 1e6 numbers in checkpointed pieces: gradient within 200 MB"),
+    Memory("memory_scan10000", 30.0, "10,000 steps of a 100-number state by scan: gradient within 30 MB"),
     Memory("memory_jvp200", 50.0, "200 x sin on 1e6 numbers: jvp within 50 MB"),
     # two bytes a gradient: less than any object, more than the interpreter's own caches move by
     Memory("memory_growth", 0.004, "2,000 small gradients: no growth"),

@@ -10,4 +10,5 @@ SUMMARIES = {
     "moons": "two half circles told apart, on Python floats and on arrays",
     "digits": "handwritten digits read by a small network",
     "modes": "when forward mode is cheaper, when reverse mode",
+    "extend": "a compiled solver of SciPy's made differentiable, and a disc found in a heated plate (needs SciPy)",
 }

@@ -15,6 +15,7 @@ from funcgrad.transforms.derivatives import elementwise_grad as elementwise_grad
 from funcgrad.transforms.derivatives import hessian as hessian
 from funcgrad.transforms.derivatives import hvp as hvp
 from funcgrad.transforms.derivatives import jacfwd as jacfwd
+from funcgrad.transforms.derivatives import jacobian as jacobian
 from funcgrad.transforms.derivatives import jacrev as jacrev
 from funcgrad.transforms.forward import jvp as jvp
 from funcgrad.transforms.forward import linearize as linearize
@@ -25,38 +26,55 @@ from funcgrad.transforms.reverse import vjp as vjp
 from funcgrad.transforms.stop import stop_gradient as stop_gradient
 
 if TYPE_CHECKING:
+    from funcgrad.transforms.batching import vmap as vmap
     from funcgrad.transforms.checkpoint import checkpoint as checkpoint
     from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
     from funcgrad.transforms.checkpoint import remat as remat
     from funcgrad.transforms.custom import custom_jvp as custom_jvp
     from funcgrad.transforms.custom import custom_vjp as custom_vjp
     from funcgrad.transforms.linear import linear_transpose as linear_transpose
+    from funcgrad.transforms.loops import cond as cond
+    from funcgrad.transforms.loops import fori_loop as fori_loop
+    from funcgrad.transforms.loops import scan as scan
+    from funcgrad.transforms.loops import switch as switch
+    from funcgrad.transforms.loops import while_loop as while_loop
     from funcgrad.transforms.policies import checkpoint_name as checkpoint_name
     from funcgrad.transforms.policies import everything_saved as everything_saved
     from funcgrad.transforms.policies import nothing_saved as nothing_saved
     from funcgrad.transforms.policies import save_only_these_names as save_only_these_names
     from funcgrad.transforms.products import gnvp as gnvp
     from funcgrad.transforms.products import value_grad_and_hvp as value_grad_and_hvp
+    from funcgrad.transforms.roots import custom_root as custom_root
+    from funcgrad.transforms.roots import fixed_point as fixed_point
+    from funcgrad.transforms.shapes import ShapeDtypeStruct as ShapeDtypeStruct
+    from funcgrad.transforms.shapes import eval_shape as eval_shape
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "ShapeDtypeStruct",
     "Tracer",
     "__version__",
     "checkpoint",
     "checkpoint_name",
     "checkpoint_sequential",
+    "cond",
     "custom_jvp",
+    "custom_root",
     "custom_vjp",
     "debug",
     "elementwise_grad",
     "errors",
+    "eval_shape",
     "everything_saved",
+    "fixed_point",
+    "fori_loop",
     "gnvp",
     "grad",
     "hessian",
     "hvp",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jvp",
     "linear_transpose",
@@ -68,28 +86,36 @@ __all__ = [
     "optim",
     "remat",
     "save_only_these_names",
+    "scan",
     "show",
     "stop_gradient",
+    "switch",
     "tree",
     "value_and_grad",
     "value_grad_and_hvp",
     "vjp",
+    "vmap",
+    "while_loop",
 ]
 
 
 _LATE = {
+    "funcgrad.transforms.batching": "vmap",
     "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
     "funcgrad.transforms.custom": "custom_jvp custom_vjp",
     "funcgrad.transforms.linear": "linear_transpose",
+    "funcgrad.transforms.loops": "cond fori_loop scan switch while_loop",
     "funcgrad.transforms.policies": "checkpoint_name everything_saved nothing_saved save_only_these_names",
     "funcgrad.transforms.products": "gnvp value_grad_and_hvp",
+    "funcgrad.transforms.roots": "custom_root fixed_point",
+    "funcgrad.transforms.shapes": "ShapeDtypeStruct eval_shape",
 }
 """What most programs do without is imported when it is first used."""
 _HOMES = {name: module for module, names in _LATE.items() for name in names.split()}
 
 
 def __getattr__(name: str) -> Any:
-    if name in ("scipy", "testing"):
+    if name in ("extend", "scipy", "testing"):
         return importlib.import_module(f"funcgrad.{name}")
     if name not in _HOMES:
         raise AttributeError(f"module 'funcgrad' has no attribute {name!r}")
@@ -98,4 +124,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "scipy", "testing"})
+    return sorted({*globals(), *__all__, "extend", "scipy", "testing"})

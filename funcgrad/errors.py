@@ -1,4 +1,4 @@
-"""The exceptions of funcgrad. Each is also the builtin that a caller would expect, so `except TypeError` keeps working."""
+"""The exceptions and warnings of funcgrad. Each is also the builtin that a caller would expect, so `except TypeError` keeps working."""
 
 from __future__ import annotations
 
@@ -31,5 +31,13 @@ class ConcretizationError(FuncgradError, TypeError):
     """A tracer where a plain number or array is needed: float(t), int(t), np.asarray(t), writing it into an array."""
 
 
+class ConvergenceError(FuncgradError, RuntimeError):
+    """An iteration that does not converge: of a fixed point, or of the linear system of its derivative."""
+
+
 class CheckError(FuncgradError, AssertionError):
     """A derivative that a checker of `funcgrad.testing` found wrong."""
+
+
+class DegenerateWarning(RuntimeWarning):
+    """A derivative that may lack a part: eigenvalues or singular values repeat, and their vectors among themselves have none."""

@@ -22,9 +22,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, bare
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
-from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, open_scope
+from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, depends_on_outer, open_scope
 from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
@@ -43,8 +44,8 @@ class Sparse(dict[int, Any]):
 
 def has_nan(value: Any) -> bool:
     """Whether a replayed value holds a NaN."""
-    if type(value) is Tracer:
-        value = value._primal
+    if type(value) in TRACERS:
+        value = bare(value)
     if type(value) is not np.ndarray:
         return bool(value != value)
     if value.flags.c_contiguous and value.dtype.char in "fd":
@@ -111,10 +112,10 @@ def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
     Returns:
         The scope that the results belong to: None if they are plain values.
     """
-    records, parent, root = scope.records, scope.parent, scope.root
+    records, parent, root = scope.records, scope.around, scope.root
     close_scope(scope)
     scope.tangents.clear()
-    if parent is None:
+    if root is scope:
         scope.root = None
         scope.keepers = 0
         scope.orphans.clear()
@@ -134,7 +135,7 @@ def new_leaf(scope: Scope, value: Any) -> Tracer:
 
 
 def new_leaves(scope: Scope, values: Sequence[Any]) -> list[Tracer]:
-    """The inputs of a transform, each at a position of its own."""
+    """The inputs of a transform, each at a position of its own, one behind the other. They are as `across` gives them."""
     records, make, holds = scope.records, scope.make, scope.root.holds
     tracers = []
     for value in values:
@@ -178,10 +179,10 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
         tangents = forward.tangents
         for parent in record[1:-1]:
             if parent in tangents:
-                if type(answer) is float and forward.parent is None:  # on plain Python floats rules make no warnings
-                    tangent = _push_one(record, index, tangents, forward.parent, True)
+                if type(answer) is float and forward.around is None:  # on plain Python floats rules make no warnings
+                    tangent = _push_one(record, index, tangents, forward.around, True)
                 else:
-                    tangent = quietly(_push_one, record, index, tangents, forward.parent, True)
+                    tangent = quietly(_push_one, record, index, tangents, forward.around, True)
                 tangents[index] = tangent
                 held.append(Tangent(root, tangents, index, tangent))
                 break
@@ -204,18 +205,6 @@ def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None, ca
 # ------------------------------------------------------------------------------------------------ slices
 
 
-def depends_on_outer(records: list[Any], start: int) -> bool:
-    """Whether a slice that begins at `start` uses anything before it. What does not may run on plain values, and be cut."""
-    for k in range(start, len(records)):
-        record = records[k]
-        if record is None:  # dropped by a forward scope: nobody knows
-            return True
-        for parent in record[1:-1]:
-            if parent < start:
-                return True
-    return False
-
-
 class Slice:
     """The records of one transform, from its first leaf on, ready to be replayed.
 
@@ -236,7 +225,7 @@ class Slice:
         self.start = start
         self.first = start + leaves
         self.stop = len(records) - 1
-        self.scope = scope if scope is not None and depends_on_outer(records, start) else None
+        self.scope = scope if scope is not None and scope.size is None and depends_on_outer(records, start) else None
         self.holds: Holds | None = None
 
     def keep(self) -> None:
@@ -244,12 +233,12 @@ class Slice:
         self.records = self.records[self.start :]
         self.offset = self.start
 
-    def _recording(self) -> Scope | None:
+    def recording(self) -> Scope | None:
         """The scope to lift residuals to: the innermost around the slice that is open still. Once all have ended they are plain values."""
         scope = self.scope
         while scope is not None and type(scope.records) is not list:
             scope = scope.parent
-        return scope
+        return scope if scope is None or scope.size is None else None
 
     def backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool = False) -> list[Any]:
         """The cotangents of the leaves (None: zero), given those of some positions.
@@ -257,16 +246,16 @@ class Slice:
         `frugal` gives each record free once it is done: nothing can be replayed afterwards, and memory falls as the walk goes on.
         """
         if not frugal:
-            if self.offset or self._recording() is not None:
-                result = quietly(_if_clean, self._pull, seeds)
+            if self.offset or self.recording() is not None:
+                result = quietly(if_clean, self._pull, seeds)
             else:
-                result = quietly(_if_clean, _pull_plainly, self.records, self.start, self.first, seeds)
+                result = quietly(if_clean, _pull_plainly, self.records, self.start, self.first, seeds)
             if result is not None:
                 return result  # type: ignore[no-any-return]
         return quietly(self._pull, seeds, True, frugal)  # type: ignore[no-any-return]
 
     def _pull(self, seeds: Sequence[tuple[int, Any]], careful: bool = False, free: bool = False) -> list[Any]:
-        scope, records, offset = self._recording(), self.records, self.offset
+        scope, records, offset = self.recording(), self.records, self.offset
         cotangents, stop = _seeded(seeds, self.start, self.first)
         for k in self._dependent(stop) if scope is not None else range(stop, self.first - 1, -1):
             cotangent = cotangents[k]
@@ -308,11 +297,11 @@ class Slice:
 
     def forward(self, leaf_tangents: Sequence[Any], outputs: Sequence[int]) -> list[Any]:
         """The tangents of some positions (None: zero) for tangents of the leaves (None: zero)."""
-        result = quietly(_if_clean, self._push, leaf_tangents, outputs)
+        result = quietly(if_clean, self._push, leaf_tangents, outputs)
         return quietly(self._push, leaf_tangents, outputs, True) if result is None else result  # type: ignore[no-any-return]
 
     def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool = False) -> list[Any]:
-        scope, offset, records = self._recording(), self.offset, self.records
+        scope, offset, records = self.recording(), self.offset, self.records
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
         is_plain = not careful and scope is None
         for k in range(self.first, max(outputs, default=-1) + 1):
@@ -323,7 +312,7 @@ class Slice:
         return [tangents.get(index) for index in outputs]
 
 
-def _if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
+def if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
     """What a replay gives, but None if there is a NaN in it: it must then be done again with strong zeros."""
     result = replay(*args)
     squares = 0.0

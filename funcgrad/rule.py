@@ -17,10 +17,11 @@ class Rule:
         pull: (cotangent, record, cotangents by position): adds to the cotangents of the record's parents.
         lift: (record, position, scope) -> the record with tracers of that scope for residuals, so that the replay itself is recorded.
         strong: the same rule with exact zeros kept zero whatever they are multiplied with; None where no product is formed.
+        factor: record -> the array that the push multiplies with, where it is one and worth keeping (None if it is not).
         constant: for people to read, where a record keeps a constant operand: which one it is ("x" or "y"), and record -> its value.
     """
 
-    __slots__ = ("constant", "lift", "name", "pull", "push", "strong")
+    __slots__ = ("constant", "factor", "lift", "name", "pull", "push", "strong")
 
     def __init__(
         self,
@@ -34,6 +35,7 @@ class Rule:
         self.pull = pull
         self.lift = lift
         self.strong: Rule | None = None
+        self.factor: Callable[[Record], Any] | None = None
         self.constant: tuple[str, Callable[[Record], Any]] | None = None
 
 
@@ -45,7 +47,7 @@ class LazyRule(Rule):
     def __init__(self, name: str, make: Callable[[], Rule]) -> None:
         self.name = name
         self._make = make
-        self.constant = None
+        self.constant = self.factor = None
 
     def __getattr__(self, attribute: str) -> Any:  # asked only while the slot is empty
         if attribute not in ("push", "pull", "lift", "strong"):

@@ -41,9 +41,10 @@ class Scope:
 
     `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what has to be done with each record.
     `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
-    by position, where it is one of them; `watched` takes all values where somebody is to look at them. The outermost scope (`root`) also
-    counts the scopes that need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the
-    arrays that must not change meanwhile (`holds`).
+    by position, where it is one of them; `watched` takes all values where somebody is to look at them; `size` is the number of examples
+    where it is a mapping, and `mapping` the innermost one that it is or is in. The outermost scope (`root`) also counts the scopes that
+    need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not
+    change meanwhile (`holds`).
     """
 
     __slots__ = (
@@ -54,10 +55,12 @@ class Scope:
         "keepers",
         "label",
         "make",
+        "mapping",
         "orphans",
         "parent",
         "records",
         "root",
+        "size",
         "start",
         "tangents",
         "watched",
@@ -69,6 +72,8 @@ class Scope:
     watched: dict[int, Any] | None
     start: int
     held: int
+    size: Any  # int, or None where it is no mapping
+    mapping: Scope | None
     tangents: dict[int, Any]
     orphans: list[Tangent]
     holds: Holds
@@ -77,7 +82,9 @@ class Scope:
         self.label = label
         self.parent = parent
         self.start = self.held = 0
+        self.size = None
         if parent is None:
+            self.mapping = None
             self.root = self
             self.make = make
             self.forwards = ()
@@ -87,6 +94,7 @@ class Scope:
             self.orphans = []
             self.holds = Holds()
         else:
+            self.mapping = parent.mapping
             self.root = parent.root
             self.make = parent.make
             self.forwards = parent.forwards
@@ -100,6 +108,11 @@ class Scope:
     def name(self) -> str:
         """The transform's, for messages."""
         return self.label.name
+
+    @property
+    def around(self) -> Scope | None:
+        """The scope that a replay of this one is recorded in, if any: not a mapping, whose values carry what they depend on themselves."""
+        return self.parent if self.parent is None or self.parent.size is None else None
 
 
 class _Thread(threading.local):
@@ -128,22 +141,43 @@ def close_scope(scope: Scope) -> None:
 def cut_scope(scope: Scope) -> None:
     """A closed scope's records depend on nothing around it: give their positions free, and what was held for them.
 
-    Slices that were kept inside find no scope around them any more: they replay plain values.
+    Slices that were kept inside find no scope around them any more: they replay plain values. Inside of a mapping the records that mapped
+    values made for scopes around it stand among those of this one, and stay.
     """
-    if scope.parent is not None:
+    if scope.parent is not None and (scope.mapping is None or not depends_on_outer(scope.parent.records, scope.start)):
         del scope.parent.records[scope.start :]
         scope.root.holds.release(scope.held)
         scope.parent = None
 
 
+def depends_on_outer(records: list[Any], start: int) -> bool:
+    """Whether a slice that begins at `start` uses anything before it. What does not may run on plain values, and be cut."""
+    for k in range(start, len(records)):
+        record = records[k]
+        if record is None:  # dropped by a forward scope: nobody knows
+            return True
+        for parent in record[1:-1]:
+            if parent < start:
+                return True
+    return False
+
+
 def check_open(scope: Scope, around: Scope | None, user: str) -> None:
     """A tracer's scope must be open, and on the tape of the scope around whatever it is given to.
+
+    A call that keeps no records has a tape of its own. Inside of it there may be mapped values, and what is traced around their mapping.
 
     Raises:
         StaleTracerError: it is closed, or belongs to another thread.
     """
     len(scope.records)  # raises where it is closed
-    if around is None or around.records is not scope.records:
+    here = around
+    while here is not None and here.records is not scope.records:
+        above, mapping = here.parent, here.mapping
+        if above is not None and above.records is not here.records and (mapping is None or scope.depth > mapping.depth):
+            above = None
+        here = above
+    if here is None:
         raise StaleTracerError(f"a tracer of {scope.name}, which runs on another thread, was given to {user}")
 
 
@@ -151,6 +185,8 @@ def innermost(first: Scope, second: Scope) -> Scope:
     """The scope that a result of tracers of both belongs to."""
     if first.records is not second.records:
         len(second.records)  # raises where it is closed
+        if first.depth > second.depth:
+            first, second = second, first
         check_open(first, second, second.name)
     return first if first.depth >= second.depth else second
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.errors import ConcretizationError, InputTypeError, NoRuleError
 from funcgrad.primitive import OPERATIONS, operation_of
 from funcgrad.tape import Scope, Tangent
 
@@ -145,8 +145,10 @@ class Tracer:
         if others:
             raise NoRuleError(f"np.{name} with {', '.join(others)} has no derivative rule: leave that out, or use astype")
         if dtype is not None:
-            ufunc(*(np.empty(0, x.dtype) if type(x) is Tracer else np.empty(0, np.result_type(x)) for x in inputs), dtype=dtype, **options)
-            inputs = tuple(x.astype(dtype) if type(x) is Tracer else np.asarray(x, dtype) for x in inputs)
+            ufunc(
+                *(np.empty(0, x.dtype) if isinstance(x, Tracer) else np.empty(0, np.result_type(x)) for x in inputs), dtype=dtype, **options
+            )
+            inputs = tuple(x.astype(dtype) if isinstance(x, Tracer) else np.asarray(x, dtype) for x in inputs)
         answer = operation(*inputs, **axis)
         return answer if where is True else np.where(where, answer, 0.0)
 
@@ -186,3 +188,16 @@ class Tracer:
             "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v (or "
             "funcgrad.numpy.at(x)[i].set(v), which plain arrays take too)"
         )
+
+
+def plain_array(array: np.ndarray) -> np.ndarray:
+    """An array without the ways of its subclass.
+
+    Raises:
+        InputTypeError: it is masked, or a np.matrix, whose product is another one.
+    """
+    if isinstance(array, np.ma.MaskedArray):
+        raise InputTypeError("a masked array meets a tracer, and its mask would be lost: use np.where(mask, ..., array.filled(0.0))")
+    if isinstance(array, np.matrix):
+        raise InputTypeError("a np.matrix meets a tracer, and means another product by *: use np.asarray(matrix), and @ for the product")
+    return np.asarray(array)

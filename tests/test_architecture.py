@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 import funcgrad
+import funcgrad.extend
 import funcgrad.nn.init
 import funcgrad.rules
 import funcgrad.testing
@@ -27,6 +28,7 @@ LAYERS = {
     "tape": 1,
     "silence": 1,
     "tracer": 2,
+    "mapped": 2,
     "primitive": 2,
     "rule": 2,
     "replay": 3,
@@ -36,6 +38,7 @@ LAYERS = {
     "transforms": 6,
     "numpy": 7,
     "scipy": 7,
+    "extend": 8,
     "nn": 8,
     "optim": 8,
     "testing": 8,
@@ -161,14 +164,20 @@ TRANSFORMS = [
     "checkpoint",
     "checkpoint_name",
     "checkpoint_sequential",
+    "cond",
     "custom_jvp",
+    "custom_root",
     "custom_vjp",
     "elementwise_grad",
+    "eval_shape",
+    "fixed_point",
+    "fori_loop",
     "gnvp",
     "grad",
     "hessian",
     "hvp",
     "jacfwd",
+    "jacobian",
     "jacrev",
     "jvp",
     "linear_transpose",
@@ -176,13 +185,17 @@ TRANSFORMS = [
     "make_tape",
     "remat",
     "save_only_these_names",
+    "scan",
     "stop_gradient",
+    "switch",
     "value_and_grad",
     "value_grad_and_hvp",
     "vjp",
+    "vmap",
+    "while_loop",
 ]
 PUBLIC = [*TRANSFORMS, "everything_saved", "nothing_saved"]
-PUBLIC += ["Tracer", "__version__", "debug", "errors", "nn", "numpy", "optim", "show", "tree"]
+PUBLIC += ["ShapeDtypeStruct", "Tracer", "__version__", "debug", "errors", "nn", "numpy", "optim", "show", "tree"]
 
 
 def test_the_package_says_what_it_exports():
@@ -199,6 +212,7 @@ def test_what_is_public_is_documented(name: str):
 DOCUMENTED = [
     funcgrad,
     funcgrad.debug,
+    funcgrad.extend,
     funcgrad.nn,
     funcgrad.nn.init,
     funcgrad.numpy,

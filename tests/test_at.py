@@ -10,7 +10,7 @@ import pytest
 
 from funcgrad import grad, hessian, jacfwd, jacrev, vjp
 from funcgrad.errors import InputTypeError
-from funcgrad.ops.indexing import at
+from funcgrad.ops.updates import at
 
 A = np.array
 X = A([[0.5, -1.0, 2.0], [0.25, 3.0, -0.75]])

@@ -686,8 +686,9 @@ def test_a_bwd_of_plain_code_cannot_be_transposed():
     f = custom_vjp(lambda x: x * x)
     f.defvjp(lambda x: (x * x, x), lambda x, ct: (2.0 * x * float(ct),))
     assert grad(f)(3.0) == 6.0
+    assert jacfwd(grad(f))(3.0) == 2.0  # for which the derivative of the value is not needed
     with pytest.raises(NoRuleError, match="cannot be transposed"):
-        jacfwd(grad(f))(3.0)
+        jacfwd(value_and_grad(f))(3.0)
     assert tape.thread.scope is None
 
 

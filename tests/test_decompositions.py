@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, jacfwd, jacrev, jvp, vjp
-from funcgrad.errors import NoRuleError
+from funcgrad import grad, hessian, hvp, jacfwd, jacrev, jvp, vjp
+from funcgrad.errors import DegenerateWarning, NoRuleError
 from tests.witnesses import COARSE, assert_close, differences, inner, like
 
 A = np.array
@@ -130,6 +130,110 @@ def test_eigenvalues_of_a_matrix_without_an_order():
     rotation = A([[0.0, -1.0], [1.0, 0.0]])
     assert_close(grad(lambda x: np.sum(np.linalg.eigvals(x)).real)(rotation), np.eye(2), 1e-14)
     assert_close(grad(lambda x: np.prod(np.linalg.eigvals(x)).real)(rotation), A([[0.0, -1.0], [1.0, 0.0]]), 1e-14)
+
+
+# ------------------------------------------------------------------------------------------------ what repeated values hide
+
+W = A([[1.0, 2.0, 0.5], [2.0, 5.0, -1.0], [0.5, -1.0, 3.0]])
+
+
+def rebuilt(x: Any, g: Any) -> Any:
+    w, v = np.linalg.eigh(x)
+    return (v * g(w)) @ np.conj(v).T
+
+
+def rebuilt_by_svd(x: Any, g: Any) -> Any:
+    u, s, vh = np.linalg.svd(x)
+    return (u * g(s)) @ vh
+
+
+def of_top(x: Any) -> Any:
+    """The square of a component along the vector of the largest eigenvalue, which is not repeated."""
+    return np.sum(np.linalg.eigh((x + x.T) / 2)[1][:, 2] * W[0]) ** 2
+
+
+def symmetric(f: Any) -> Any:
+    return lambda x: f((x + x.T) / 2)
+
+
+LOST: dict[str, tuple[Any, Any]] = {
+    "the matrix itself": (lambda x: np.sum(W * rebuilt(x, lambda w: w)), np.eye(3)),
+    "equal to rounding": (lambda x: np.sum(W * rebuilt(x, np.exp)), TWICE),
+    "complex": (lambda x: np.sum(W * rebuilt(x, np.exp)).real, turned([1.0, 1.0, 4.0], kind=complex)),
+    "the other triangle": (lambda x: np.sum(W * (lambda w, v: (v * w**2) @ v.T)(*np.linalg.eigh(x, "U"))), np.eye(3)),
+    "one entry, of cotangents of w that are zero": (lambda x: rebuilt(x, lambda w: w)[0, 1], np.eye(3)),
+    "all entries, of cotangents of w that are equal": (lambda x: np.sum(rebuilt(x, np.exp)), np.eye(3)),
+    "a function that is zero there": (lambda x: np.sum(W * rebuilt(x, np.log)), np.eye(3)),
+    "the zero matrix": (lambda x: np.sum(W * rebuilt(x, np.sin)), np.zeros((3, 3))),
+    "a stack": (lambda x: np.sum(W * np.stack([rebuilt(one, np.exp) for one in x])[1]), np.stack([np.diag([1.0, 2.0, 3.0]), np.eye(3)])),
+    "one vector of several": (lambda x: np.linalg.eigh(x)[1][0, 1], np.eye(3)),
+    "a hermitian svd": (lambda x: np.sum(W * (lambda u, s, vh: (u * s) @ vh)(*np.linalg.svd(x, hermitian=True))), np.eye(3)),
+    "svd": (lambda x: np.sum(W * rebuilt_by_svd(x, np.exp)), np.eye(3)),
+    "svd, the matrix itself": (lambda x: rebuilt_by_svd(x, lambda s: s)[0, 1], 2 * np.eye(3)),
+}
+
+
+@pytest.mark.parametrize("name", LOST)
+def test_a_part_that_is_lost_is_warned_of(name: str):
+    f, x = LOST[name]
+    with pytest.warns(DegenerateWarning, match=r"values repeat.*funcgrad\.scipy\.linalg\.funm\(a") as caught:
+        grad(f)(x)
+    assert len(caught) == 1
+    assert caught[0].filename == __file__
+
+
+SECOND: dict[str, tuple[Any, Any]] = {
+    "eigvalsh": (symmetric(lambda x: np.sum(np.log(np.linalg.eigvalsh(x)))), np.eye(3)),
+    "eigh": (symmetric(lambda x: np.sum(np.log(np.linalg.eigh(x)[0]))), np.eye(3)),
+    "a vector beside others": (of_top, np.diag([1.0, 1.0, 4.0])),
+    "svdvals": (lambda x: np.sum(np.linalg.svd(x, compute_uv=False) ** 4), np.eye(3)),
+    "the polar factor": (lambda x: np.sum(np.tril(W) * rebuilt_by_svd(x, lambda s: 1.0)), 2 * np.eye(3)),
+}
+
+
+@pytest.mark.parametrize("name", SECOND)
+def test_a_part_of_a_second_derivative_that_is_lost_is_warned_of(name: str):
+    f, x = SECOND[name]
+    t = like(x, 3)
+    right = differences(lambda x: differences(f, (x,), (t,), False), (x,), (t,), False)
+    with pytest.warns(DegenerateWarning, match="differentiated again"):
+        got = np.sum(t * hvp(f)(x, t))
+    assert abs(got - right) > 1e-2  # else there would be nothing to warn of
+    with pytest.warns(DegenerateWarning):
+        assert float(np.sum(t * grad(lambda x: np.sum(t * grad(f)(x)))(x))) == pytest.approx(float(got))
+
+
+RIGHT: dict[str, tuple[Any, Any]] = {
+    "no repeated ones": (lambda x: np.sum(W * rebuilt(x, np.exp)), W),
+    "eigenvalues": (lambda x: np.sum(np.log(np.linalg.eigh(x)[0])), np.eye(3)),
+    "the trace of a function": (lambda x: np.trace(rebuilt(x, np.exp)), np.eye(3)),
+    "all vectors": (lambda x: np.sum(W * rebuilt(x, lambda w: 1.0)), np.eye(3)),
+    "a projection": (lambda x: np.sum(W * (lambda v: v @ v.T)(np.linalg.eigh(x)[1][:, :2])), np.diag([1.0, 1.0, 4.0])),
+    "what is not repeated": (lambda x: np.sum(W * (lambda w, v: (v[:, 2:] * w[2:]) @ v[:, 2:].T)(*np.linalg.eigh(x))), TWICE),
+    "nuclear norm": (lambda x: np.sum(np.linalg.svd(x)[1]), np.eye(3)),
+    "the polar factor": (lambda x: np.sum(np.tril(W) * rebuilt_by_svd(x, lambda s: 1.0)), 2 * np.eye(3)),
+    "the parts of rank 1": (lambda x: np.sum(W * (lambda u, s, vh: (u[:, :1] * s[:1]) @ vh[:1])(*np.linalg.svd(x))), np.ones((3, 3))),
+}
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_what_is_right_is_not_warned_of(name: str):
+    """Warnings are errors."""
+    f, x = RIGHT[name]
+    t = like(x, 5)
+    assert float(np.sum(grad(f)(x) * t)) == pytest.approx(float(differences(f, (x,), (t,), False)), rel=1e-7, abs=1e-7)
+
+
+def test_second_derivatives_that_are_right_are_not_warned_of():
+    x = np.diag([1.0, 1.0, 4.0])
+    np.testing.assert_array_equal(hessian(lambda x: np.sum(np.linalg.eigvalsh(x)))(x), np.zeros((3, 3, 3, 3)))
+    t = like(x, 6)
+    top = symmetric(lambda x: np.linalg.eigvalsh(x)[2])
+    wanted = differences(lambda x: differences(top, (x,), (t,), False), (x,), (t,), False)
+    assert float(np.sum(t * hvp(top)(x, t))) == pytest.approx(float(wanted), abs=1e-4)
+    nuclear = lambda x: np.sum(np.linalg.svd(x)[1])
+    wanted = differences(lambda x: differences(nuclear, (x,), (t,), False), (np.eye(3),), (t,), False)
+    assert float(np.sum(t * hvp(nuclear)(np.eye(3), t))) == pytest.approx(float(wanted), abs=1e-4)
 
 
 # ------------------------------------------------------------------------------------------------ singular values

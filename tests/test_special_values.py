@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from funcgrad import grad, hessian, jacfwd, jvp, nn, tree, vjp
-from funcgrad.ops.reductions import logsumexp
+from funcgrad.ops.extremes import logsumexp
 
 INF, NAN = np.inf, np.nan
 LN2 = float(np.log(2.0))

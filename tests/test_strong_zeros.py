@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from funcgrad import elementwise_grad, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, nn, value_and_grad, vjp
-from funcgrad.ops.reductions import logsumexp
+from funcgrad.ops.extremes import logsumexp
 
 A = np.array
 X = A([-3.0, 0.0, 4.0])

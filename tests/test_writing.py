@@ -11,7 +11,7 @@ import pytest
 from funcgrad import grad, jvp
 from funcgrad.errors import ConcretizationError, FuncgradError
 from funcgrad.ops.arrays.creation import asarray
-from funcgrad.ops.indexing import at
+from funcgrad.ops.updates import at
 from funcgrad.ops.writing import METHODS, in_place, refuse_method
 from funcgrad.tracer import Tracer
 from tests.runs import each_run

@@ -180,5 +180,5 @@ HESSIAN = Workload(
 PRODUCT = Workload(
     "rosen100_hvp",
     "Hessian-vector product of the 100-dimensional Rosenbrock function",
-    {name: pair[1] for name, pair in _PAIRS.items()},
+    {name: pair[1] for name, pair in _PAIRS.items()} | {peers.YARDSTICK: GRADIENT.builders[peers.FUNCGRAD]},
 )

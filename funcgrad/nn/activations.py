@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputValueError, NoRuleError
-from funcgrad.ops import neural, reductions
+from funcgrad.ops import extremes, neural
 from funcgrad.ops.elementwise import exp, expm1, log, logaddexp, maximum, minimum, where
 from funcgrad.rules.values import raw, shape_of
 
@@ -228,4 +228,4 @@ def logsumexp(a: Any, axis: Axis = None, keepdims: bool = False) -> Any:
         >>> print(round(float(logsumexp(np.array([1000.0, 1000.0]))), 6))
         1000.693147
     """
-    return reductions.logsumexp(a, tuple(axis) if isinstance(axis, list) else axis, keepdims)
+    return extremes.logsumexp(a, tuple(axis) if isinstance(axis, list) else axis, keepdims)

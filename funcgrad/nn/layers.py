@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.nn.activations import relu
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import as_array, raw, shape_of
 
 
 def _weights(params: Any) -> tuple[Any, Any]:
@@ -174,7 +174,7 @@ def one_hot(labels: Any, num_classes: int, dtype: Any = float) -> Any:
         [[1. 0. 0.]
          [0. 0. 1.]]
     """
-    classes = np.asarray(raw(labels))
+    classes = as_array(raw(labels))
     if classes.dtype.kind not in "iu" and classes.size:
         raise InputTypeError(f"one_hot: labels must be integers, got {classes.dtype}")
     if classes.size and (classes.min() < 0 or classes.max() >= num_classes):

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import TRACERS, is_all
 from funcgrad.nn.activations import softplus
 from funcgrad.ops.elementwise import maximum, minimum
-from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.rules.values import as_array, raw, shape_of
 
 
 def _mean(x: Any) -> Any:
@@ -24,7 +24,7 @@ def _fitting(name: str, what: str, values: Any, target_what: str, targets: Any) 
         InputTypeError: they are no real numbers.
         InputValueError: the shapes differ. (n, 1) against (n,) would broadcast to an (n, n) of nonsense.
     """
-    if type(targets) is not Tracer:
+    if type(targets) not in TRACERS:
         plain = np.asarray(targets)
         if plain.dtype.kind not in "biuf":
             raise InputTypeError(f"{name}: {target_what} must be real numbers, got {plain.dtype}")
@@ -86,8 +86,8 @@ def logistic_loss(scores: Any, labels: Any) -> Any:
         0.063464
     """
     labels = _fitting("logistic_loss", "scores", scores, "labels", labels)
-    plain = np.asarray(raw(labels))
-    if not np.all(np.abs(plain) == 1):
+    plain = as_array(raw(labels))
+    if not is_all(np.abs(plain) == 1):
         wrong = plain[np.abs(plain) != 1][0]
         raise InputValueError(f"logistic_loss: labels must be -1 or 1, got {wrong!s} (for 0 and 1: sigmoid_binary_cross_entropy)")
     return _mean(softplus(-labels * scores))

@@ -3,8 +3,8 @@
 So `import funcgrad.numpy as np` and `import numpy as np` do the same, but for the functions that NumPy cannot hand over, because they look
 for arrays in lists or make arrays of what they get. Here they work: `array`, `asarray` and their like, `arange`, `full`, `full_like`, `r_`,
 `c_`, `piecewise`, `select`, `vectorize`, `apply_along_axis`, `pad` with traced constants, `interp` with traced ends, `kaiser`, `polyint`,
-`polynomial.polynomial.polyval` and `polynomial.chebyshev.chebval`. And one that NumPy has not: `at(x)[index].set(v)`, which takes arrays as
-well as tracers.
+`polynomial.polynomial.polyval` and `polynomial.chebyshev.chebval`, and `take` of a plain array by an index that `vmap` maps. And one that
+NumPy has not: `at(x)[index].set(v)`, which takes arrays as well as tracers.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from funcgrad.ops import register as _register  # noqa: F401 - makes NumPy's fun
 if TYPE_CHECKING:
     from funcgrad.ops.arrays.creation import array as array
     from funcgrad.ops.arrays.creation import asarray as asarray
-    from funcgrad.ops.indexing import at as at
+    from funcgrad.ops.updates import at as at
 
 _OWN = {
     "funcgrad.ops.arrays.creation": (
@@ -29,7 +29,8 @@ _OWN = {
     "funcgrad.ops.arrays.padding": "pad",
     "funcgrad.ops.arrays.selections": "select",
     "funcgrad.ops.arrays.functional": "piecewise apply_along_axis vectorize",
-    "funcgrad.ops.indexing": "at",
+    "funcgrad.ops.indexing": "take",
+    "funcgrad.ops.updates": "at",
     "funcgrad.ops.analysis.signals": "interp kaiser",
     "funcgrad.ops.analysis.polynomials": "polyint",
 }

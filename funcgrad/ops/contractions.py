@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import Mapped, is_mapped
 from funcgrad.ops.elementwise import multiply
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, reshape, transpose, unlisted
 from funcgrad.primitive import register_all
 from funcgrad.rules import bilinear, multilinear
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
+from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ matmul
@@ -40,7 +42,46 @@ def _matmul_y(ct: Any, x: Any, y: Any) -> Any:
     return unbroadcast(np.matmul(_flipped(x), ct), y.shape)
 
 
-_matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y)
+def _matmul_mapped(scope: Scope, x: Any, y: Any) -> Any:
+    if not is_mapped(y, scope):
+        x = x._primal
+        if y.ndim <= 2:  # all examples are the rows of one matrix
+            flat = _as_rows(x) if x.ndim > 2 else x
+            return Mapped(np.reshape(matmul(flat, y), (*x.shape[:-1], *y.shape[1:])), scope)
+        return Mapped(matmul(_in_front_of(x, y.ndim - (x.ndim == 2)), y), scope) if x.ndim > 2 else NotImplemented
+    if not is_mapped(x, scope):
+        y = y._primal
+        if y.ndim == 2:
+            flat = matmul(y, _as_rows(x).T)
+            return Mapped(np.reshape(flat, (y.shape[0], *x.shape[:-1])), scope)
+        if x.ndim == 2 and y.ndim == 3 and y.shape[2] == 1:  # a column for each example: one product for all
+            return Mapped(np.expand_dims(matmul(y[..., 0], x.T), -1), scope)
+        return Mapped(matmul(x, _in_front_of(y, x.ndim)), scope) if x.ndim > 1 else _of_rows(scope, x, y)
+    x, y = x._primal, y._primal
+    is_row, is_column = x.ndim == 2, y.ndim == 2
+    x = np.expand_dims(x, 1) if is_row else x
+    y = np.expand_dims(y, -1) if is_column else y
+    answer = matmul(_in_front_of(x, y.ndim - 1), _in_front_of(y, x.ndim - 1))
+    answer = answer[..., 0] if is_column else answer
+    return Mapped(answer[:, 0] if is_row and is_column else answer[..., 0, :] if is_row else answer, scope)
+
+
+def _as_rows(x: Any) -> Any:
+    return np.reshape(x, (math.prod(x.shape[:-1]), x.shape[-1]))
+
+
+def _of_rows(scope: Scope, x: Any, y: Any) -> Any:
+    """A vector by stacks of matrices that are mapped."""
+    return Mapped(matmul(x, y), scope)
+
+
+def _in_front_of(x: Any, ndim: int) -> Any:
+    """An array with the axis of the examples in front of as many others, new ones behind it."""
+    shape = x.shape
+    return x if len(shape) > ndim else np.reshape(x, (shape[0], *(1,) * (ndim + 1 - len(shape)), *shape[1:]))
+
+
+_matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y, batch=_matmul_mapped)
 _matmul_2d = bilinear(np.matmul, lambda ct, y: ct @ y.T, lambda ct, x: x.T @ ct, name="matmul_2d")
 
 
@@ -72,7 +113,9 @@ def _outer(x: Any, y: Any) -> Any:
     return multiply(reshape(x, shape_of(x) + (1,) * len(shape_of(y))), y)
 
 
-_dot_arrays = multilinear(np.dot, _dot_x, _dot_y)
+_dot_arrays = multilinear(
+    np.dot, _dot_x, _dot_y, batch=lambda scope, x, y: _matmul_mapped(scope, x, y) if x.ndim <= 2 and y.ndim <= 2 else NotImplemented
+)
 
 
 def dot(a: Any, b: Any, out: None = None) -> Any:
@@ -161,8 +204,20 @@ def _einsum_transpose(n: int, ct: Any, *operands: Any, subscripts: str, optimize
     return scatter(part, shape_of(operands[n]), tuple(along[letter] for letter in terms[n]))
 
 
+def _einsum_mapped(scope: Scope, *operands: Any, subscripts: str, optimize: Any) -> Any:
+    terms, out = _explicit(subscripts, [shape_of(operand) for operand in operands])
+    examples = next(letter for letter in _LETTERS if letter not in subscripts and all(letter not in term for term in terms))
+    mapped = [is_mapped(operand, scope) for operand in operands]
+    equation = ",".join(examples + term if one else term for one, term in zip(mapped, terms, strict=True)) + "->" + examples + out
+    arrays = [operand._primal if one else operand for one, operand in zip(mapped, operands, strict=True)]
+    return Mapped(np.einsum(equation, *arrays, optimize=optimize), scope)
+
+
 _einsum = multilinear(
-    lambda *operands, subscripts, optimize: np.einsum(subscripts, *operands, optimize=optimize), each=_einsum_transpose, name="einsum"
+    lambda *operands, subscripts, optimize: np.einsum(subscripts, *operands, optimize=optimize),
+    each=_einsum_transpose,
+    name="einsum",
+    batch=_einsum_mapped,
 )
 
 

@@ -13,11 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, is_any
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import is_complex, keep_zero_factors, keep_zeros, raw, refuse_out
-from funcgrad.tracer import Tracer
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -34,7 +34,7 @@ _where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
     """np.where: the derivative flows to the operand that was picked."""
-    if type(condition) is np.ndarray and type(x) is np.ndarray and type(y) is not Tracer:  # plain values, as in most replays
+    if type(condition) is np.ndarray and type(x) is np.ndarray and type(y) not in TRACERS:  # plain values, as in most replays
         return np.where(condition, x, y)
     if x is None and y is None:
         return np.where(raw(condition))
@@ -73,7 +73,7 @@ def _power_x(t: Any, x: Any, y: Any) -> Any:
         return (2.0 * x) * t if y == 2 else (y * power(x, y - 1)) * t if y != 0 else t * 0.0
     is_zero = raw(y) == 0
     exponent = y - 1.0  # not y - 1, which is 255 for an unsigned 0
-    if np.any(is_zero):
+    if is_any(is_zero):
         exponent = where(is_zero & ~np.isfinite(divide(1.0, raw(x))), 1.0, exponent)
     return t * (y * power(x, exponent))
 

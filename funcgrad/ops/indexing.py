@@ -5,18 +5,17 @@ The transpose of picking elements is adding them back where they came from: elem
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import InputTypeError
-from funcgrad.ops.elementwise import same
-from funcgrad.ops.structural import broadcast_to, normalized, normalized_axes, ravel, reshape
+from funcgrad.errors import ConcretizationError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped, lined_up, mapping_of
+from funcgrad.ops.structural import normalized, normalized_axes
 from funcgrad.primitive import register_all
-from funcgrad.rules import general, linear
-from funcgrad.rules.values import raw, refuse_out, shape_of
+from funcgrad.rules import linear
+from funcgrad.rules.batching import unhidden
+from funcgrad.rules.values import as_array, raw, refuse_out, shape_of
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer
 
@@ -31,24 +30,72 @@ def is_basic(index: Any) -> bool:
     return type(index) in _BASIC
 
 
-def _getitem(x: Any, index: Any) -> Any:
+def elements_of(x: Any, index: Any) -> Any:
+    """x[index] of a plain array or number."""
     return np.float64(x)[index] if type(x) is float else x[index]
 
 
 def _as_indices(indices: Any) -> Any:
     """Indices as NumPy's functions take them: an empty list names nothing, and booleans are 0 and 1."""
-    indices = np.asarray(raw(indices))
+    indices = as_array(raw(indices))
     return indices.astype(np.intp) if indices.dtype == bool or not indices.size else indices
 
 
-def _names_once(index: Any) -> bool:
+def with_examples(scope: Scope, index: Any, ndim: int, is_in_front: bool) -> tuple[tuple[Any, ...], list[int], list[int]]:
+    """An index for an array that has the axis of the examples in front (`is_in_front`), or an index that has mapped parts.
+
+    Args:
+        scope: the mapping.
+        index: the index of one example.
+        ndim: the number of axes of one example.
+        is_in_front: whether the array has that axis.
+
+    Returns:
+        The index, and the axes of its result with the places that they are to be moved to: the axis of the examples is in front then.
+
+    Raises:
+        ConcretizationError: a mapped mask: how many elements it picks is another number for each example.
+    """
+    parts = list(index) if type(index) is tuple else [index]
+    if any(type(part) is Mapped and part.dtype == bool for part in parts):
+        raise ConcretizationError(
+            f"a boolean mask that {scope.name} maps picks another number of elements from each example: use np.where(mask, x, 0.0)"
+        )
+    parts = [one for part in parts for one in _of_numbers(part)]
+    has_arrays = any(type(part) in (np.ndarray, Mapped) for part in parts)
+    picks = [has_arrays and not (part is None or part is Ellipsis or type(part) is slice) for part in parts]
+    arrays = [part for part, picked in zip(parts, picks, strict=True) if picked]
+    axes = max(map(np.ndim, arrays), default=0)
+    first = picks.index(True) if arrays else 0
+    is_split = bool(arrays) and not all(picks[first : len(picks) - picks[::-1].index(True)])
+    if mapping_of(arrays) is not scope:
+        return (slice(None), *parts), [axes if is_split else 0], [0]
+    hidden = ndim - sum(not (part is None or part is Ellipsis) for part in parts)  # axes that an ellipsis stands for
+    before = 0 if is_split else sum(hidden if part is Ellipsis else 1 for part in parts[:first])
+    numbers = iter(lined_up(arrays, scope))
+    found = [next(numbers) if picked else part for part, picked in zip(parts, picks, strict=True)]
+    if not is_in_front:
+        return tuple(found), [before], [0]
+    examples = np.arange(scope.size).reshape((-1,) + (1,) * axes)
+    return (examples, *found), list(range(1, 1 + axes)), list(range(1 + before, 1 + before + axes))
+
+
+def _of_numbers(part: Any) -> tuple[Any, ...]:
+    """A part of an index with arrays of integers for lists and masks."""
+    if isinstance(part, list):
+        part = np.asarray(part) if part else np.empty(0, np.intp)
+    return part.nonzero() if type(part) is np.ndarray and part.dtype == bool and part.ndim else (part,)
+
+
+def names_once(index: Any) -> bool:
     """Whether it is plain from the kind of index that no element occurs twice."""
     return type(index) in _BASIC or is_basic(index) or (type(index) is np.ndarray and index.dtype == bool)
 
 
-def _scatter(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
+def scattered(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
+    """Zeros of a shape, with each element of a plain x added where the index says."""
     out = np.zeros(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.float64)
-    if is_unique or _names_once(index):
+    if is_unique or names_once(index):
         out[index] = x
     else:
         np.add.at(out, index, x)
@@ -56,28 +103,46 @@ def _scatter(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False
 
 
 def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:
-    if type(ct) is np.ndarray and type(index) in _BASIC:  # the hot path of _scatter
+    if type(ct) is np.ndarray and type(index) in _BASIC:  # the hot path of scattered
         out = np.zeros(shape, ct.dtype)
         out[index] = ct
         return out
     return scatter(ct, shape, index)
 
 
-_pick: Any = linear(_getitem, _getitem_transpose, name="getitem")
-scatter: Any = linear(_scatter, lambda ct, _, shape, index, is_unique=False: _pick(ct, index), name="scatter")
+def _pick_mapped(scope: Scope, x: Any, index: Any) -> Any:
+    array = x._primal if is_mapped(x, scope) else x
+    index, axes, places = with_examples(scope, index, len(shape_of(x)), is_mapped(x, scope))
+    return Mapped(np.moveaxis(pick(array, index), axes, places), scope)
+
+
+def _scatter_mapped(scope: Scope, x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
+    index, axes, places = with_examples(scope, index, len(shape), True)
+    return Mapped(scatter(np.moveaxis(unhidden(x, scope), places, axes), (scope.size, *shape), index, is_unique), scope)
+
+
+pick: Any = linear(elements_of, _getitem_transpose, name="getitem", batch=_pick_mapped)
+scatter: Any = linear(scattered, lambda ct, _, shape, index, is_unique=False: pick(ct, index), name="scatter", batch=_scatter_mapped)
 """Zeros of a shape, with each element of x added where the index says."""
 
 
-def _settled(index: Any, scope: Scope | None) -> Any:
+def settled_index(index: Any, scope: Scope | None) -> Any:
     """An index that cannot change any more: lists as arrays, arrays protected, tracers by their values."""
     if type(index) is tuple:
-        return tuple(_settled(part, scope) for part in index)
-    if type(index) in _BASIC:
+        return tuple(settled_index(part, scope) for part in index)
+    if type(index) in _BASIC or type(index) is Mapped:
         return index
     if isinstance(index, list):
         index = np.asarray(index) if index else np.empty(0, np.intp)
     index = raw(index)
     return protect(index, scope) if type(index) is np.ndarray and scope is not None else index
+
+
+def _pick_traced(x: Tracer, index: Any) -> Any:
+    """x[index] where x or the index is mapped, inside of what x is traced for."""
+    scope, answer = x._scope, pick(x._primal, index)
+    scope.records.append((pick.rule, x._index, (x.shape, (index,), _NO_OPTIONS)))
+    return scope.make(answer, scope, len(scope.records) - 1)
 
 
 def getitem(x: Tracer, index: Any) -> Any:
@@ -87,14 +152,19 @@ def getitem(x: Tracer, index: Any) -> Any:
         IndexError: the index does not fit the shape.
     """
     if type(index) not in _BASIC and not is_basic(index):
-        index = _settled(index, x._scope)
+        index = settled_index(index, x._scope)
+    if OPEN:
+        if mapping_of(x, index) is not None:
+            return pick(x, index)
+        if mapping_of(x._primal, index) is not None:
+            return _pick_traced(x, index)
     value, scope = x._primal, x._scope
     if type(value) is float:
         value = np.float64(value)
     answer = value[index]
     records = scope.records
     position = len(records)
-    records.append((_pick.rule, x._index, (value.shape, (index,), _NO_OPTIONS)))
+    records.append((pick.rule, x._index, (value.shape, (index,), _NO_OPTIONS)))
     return scope.make(answer, scope, position)
 
 
@@ -102,11 +172,33 @@ _take: Any = linear(
     lambda x, indices, axis: np.take(x, indices, axis),
     lambda ct, shape, indices, axis: scatter(ct, shape, (slice(None),) * axis + (indices,)),
     name="take",
+    batch=lambda scope, x, indices, axis: pick(x, (slice(None),) * axis + (indices,)),
 )
 
 
 def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: str = "raise") -> Any:
-    """np.take."""
+    """numpy.take that also takes tracers, and an index that `vmap` maps where the array is plain.
+
+    Args:
+        a: an array or a tracer.
+        indices: integers, of any shape.
+        axis: the axis to pick along; None for the array raveled.
+        out: must be None.
+        mode: "raise", "wrap" or "clip": what is done with indices beyond the end.
+
+    Returns:
+        The elements, with the axes of `indices` in place of the axis.
+
+    Raises:
+        IndexError: with mode "raise", an index is beyond the end.
+        ValueError: there is no such mode.
+        ConcretizationError: `out` is an array, and something is traced.
+
+    Example:
+        >>> from funcgrad import vmap
+        >>> vmap(lambda n: take(np.array([1.0, 2.0, 5.0]), n))(np.array([2, 0]))
+        array([5., 1.])
+    """
     refuse_out("take", out)
     indices = _as_indices(indices)
     if mode not in ("raise", "wrap", "clip"):
@@ -119,21 +211,26 @@ def take(a: Any, indices: Any, axis: int | None = None, out: None = None, mode: 
         indices = indices % size
     elif mode == "clip":
         indices = np.clip(indices, 0, size - 1)
-    return _take(a, _settled(indices, a._scope if type(a) is Tracer else None), axis)
+    return _take(a, settled_index(indices, a._scope if type(a) is Tracer else None), axis)
+
+
+def _indexed(x: Any, index: Any) -> Any:
+    """x[index] of a tracer, or of a plain array with an index that may be mapped."""
+    return x[index] if type(x) in TRACERS else pick(x, index)
 
 
 def take_along_axis(arr: Any, indices: Any, axis: int | None = -1) -> Any:
     """np.take_along_axis, as indexing."""
-    indices = np.asarray(raw(indices))
+    indices = as_array(raw(indices))
     if indices.dtype.kind not in "iu":
         raise IndexError(f"take_along_axis needs integer indices, got {indices.dtype}")
     if axis is None:
-        return np.ravel(arr)[indices]
+        return _indexed(np.ravel(arr), indices)
     axis = normalized(axis, arr.ndim)
     if indices.ndim != arr.ndim:
         raise ValueError(f"take_along_axis needs indices with as many axes as the array: got {indices.ndim} and {arr.ndim}")
     grid = [np.arange(size).reshape((-1,) + (1,) * (arr.ndim - 1 - n)) for n, size in enumerate(arr.shape)]
-    return arr[tuple(indices if n == axis else part for n, part in enumerate(grid))]
+    return _indexed(arr, tuple(indices if n == axis else part for n, part in enumerate(grid)))
 
 
 def repeat(a: Any, repeats: Any, axis: int | None = None) -> Any:
@@ -170,206 +267,6 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
     if isinstance(indices_or_sections, (int, np.integer)) and size % indices_or_sections:
         raise ValueError(f"split needs equal parts: an axis of {size} does not divide into {indices_or_sections}; use np.array_split")
     return array_split(ary, indices_or_sections, axis)
-
-
-# ------------------------------------------------------------------------------------------------ x.at
-
-
-def _changed(x: Any, change: Callable[[np.ndarray], Any]) -> Any:
-    out = np.array(x)
-    change(out)
-    return out if isinstance(x, np.ndarray) else out[()]
-
-
-_put: Any = general(
-    lambda x, values, index: _changed(x, lambda out: out.__setitem__(index, values)),
-    jvps=[lambda t, ans, x, v, index: _put(t, 0.0, index), lambda t, ans, x, v, index: scatter(t, shape_of(x), index, True)],
-    vjps=[lambda ct, ans, x, v, index: _put(ct, 0.0, index), lambda ct, ans, x, v, index: _pick(ct, index)],
-    keeps="",
-    name="at_set",
-)
-_add_at: Any = general(
-    lambda x, values, index: _changed(x, lambda out: np.add.at(out, index, values)),
-    jvps=[lambda t, ans, x, v, index: t, lambda t, ans, x, v, index: scatter(t, shape_of(x), index)],
-    vjps=[lambda ct, ans, x, v, index: ct, lambda ct, ans, x, v, index: _pick(ct, index)],
-    keeps="",
-    name="at_add",
-)
-
-
-def _extreme_at(ufunc: Any, name: str) -> Any:
-    """The extreme of each element and its new values; all that are tied for it share the derivative equally."""
-
-    def shares(ans: Any, x: Any, v: Any, index: Any) -> tuple[Any, Any]:
-        ans, x, v = (np.asarray(raw(each)) for each in (ans, x, v))
-        top = ans[index]
-        own, new = (same(a, b).astype(ans.dtype) for a, b in ((x, ans), (v, top)))
-        tied = own + _scatter(new, ans.shape, index)
-        return own / tied, new / tied[index]
-
-    return general(
-        lambda x, values, index: _changed(x, lambda out: ufunc.at(out, index, values)),
-        jvps=[
-            lambda t, ans, x, v, index: t * shares(ans, x, v, index)[0],
-            lambda t, ans, x, v, index: scatter(t * shares(ans, x, v, index)[1], shape_of(x), index),
-        ],
-        vjps=[
-            lambda ct, ans, x, v, index: ct * shares(ans, x, v, index)[0],
-            lambda ct, ans, x, v, index: _pick(ct, index) * shares(ans, x, v, index)[1],
-        ],
-        name=name,
-    )
-
-
-_max_at, _min_at = _extreme_at(np.maximum, "at_max"), _extreme_at(np.minimum, "at_min")
-
-
-def in_dtype(values: Any, dtype: np.dtype[Any], what: str) -> Any:
-    """Values in the dtype of the array that they go into.
-
-    Raises:
-        InputTypeError: they would lose their derivative there.
-    """
-    if type(values) is not Tracer:
-        return values if getattr(values, "dtype", None) == dtype else np.asarray(values, dtype)
-    if not np.can_cast(values.dtype, dtype, "same_kind"):
-        raise InputTypeError(
-            f"{what} puts {values.dtype} into an array of {dtype}, where its derivative is lost: use x.astype({values.dtype})"
-        )
-    return values.astype(dtype, copy=False)
-
-
-class Updates:
-    """`x.at[index]`: x with some elements changed, as a new array; x stays as it is.
-
-    The values are broadcast to the elements that the index picks, in x's dtype.
-    """
-
-    __slots__ = ("_index", "_x")
-
-    def __init__(self, x: Any, index: Any) -> None:
-        self._x = x
-        self._index = index
-
-    def get(self) -> Any:
-        """x[index]."""
-        return _pick(self._x, self._ready(self._x)[0])
-
-    def set(self, values: Any) -> Any:
-        """x with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
-        index, values = self._ready(self._x, values)
-        if not _names_once(index) and np.bincount(self._places(index)).max(initial=0) > 1:
-            raise IndexError(f"x.at[index].set(v) with an index that names an element more than once: {self._index!r}")
-        return _put(self._x, values, index)
-
-    def add(self, values: Any) -> Any:
-        """x with `values` added to the elements; an element that the index names twice gets both."""
-        index, values = self._ready(self._x, values)
-        return _add_at(self._x, values, index)
-
-    def subtract(self, values: Any) -> Any:
-        """x with `values` subtracted; an element that the index names twice loses both."""
-        return self.add(-values if hasattr(values, "dtype") else np.negative(values))
-
-    def multiply(self, values: Any) -> Any:
-        """x with the elements multiplied by `values`; an element that the index names twice by both."""
-        return self._in_turn(np.multiply, values)
-
-    def divide(self, values: Any) -> Any:
-        """x with the elements divided by `values`; an element that the index names twice by both."""
-        return self._in_turn(np.divide, values)
-
-    def power(self, values: Any) -> Any:
-        """x with the elements raised to the powers `values`; an element that the index names twice to one after the other."""
-        return self._in_turn(np.power, values)
-
-    def max(self, values: Any) -> Any:
-        """x with each element the largest of itself and its values; all that are tied share the derivative equally."""
-        index, values = self._ready(self._x, values)
-        return _max_at(self._x, values, index)
-
-    def min(self, values: Any) -> Any:
-        """x with each element the smallest of itself and its values; all that are tied share the derivative equally."""
-        index, values = self._ready(self._x, values)
-        return _min_at(self._x, values, index)
-
-    def apply(self, function: Callable[[Any], Any]) -> Any:
-        """x with the elements replaced by `function` of them."""
-        return self.set(function(self.get()))
-
-    def _ready(self, *operands: Any) -> tuple[Any, Any]:
-        """The index, safe from changes while a tracer is among the operands; the values, one for each element that it picks."""
-        scope = next((operand._scope for operand in operands if type(operand) is Tracer), None)
-        index = self._index if is_basic(self._index) else _settled(self._index, scope)
-        if len(operands) == 1:
-            return index, None
-        values = in_dtype(operands[1], np.asarray(raw(self._x)).dtype, "x.at[index]")
-        picked = _getitem(raw(self._x), index).shape
-        return index, values if shape_of(values) == picked else broadcast_to(values, picked)
-
-    def _places(self, index: Any) -> Any:
-        """For each element picked its place in x, counted through."""
-        shape = shape_of(self._x)
-        return np.arange(math.prod(shape)).reshape(shape)[index].ravel()
-
-    def _turns(self, places: Any) -> Any:
-        """For each element picked, how many before it have the same place."""
-        order = np.argsort(places, kind="stable")
-        firsts = np.flatnonzero(np.diff(places[order], prepend=-1))
-        turns = np.empty_like(places)
-        turns[order] = np.arange(places.size) - np.repeat(firsts, np.diff(firsts, append=places.size))
-        return turns
-
-    def _in_turn(self, function: Callable[[Any, Any], Any], values: Any) -> Any:
-        """x with the elements `function(element, value)`: where an index names one more often, one value after the other."""
-        index, values = self._ready(self._x, values)
-        dtype = np.asarray(raw(self._x)).dtype
-        if _names_once(index):
-            return _put(self._x, in_dtype(function(_pick(self._x, index), values), dtype, "x.at[index]"), index)
-        places = self._places(index)
-        turns = self._turns(places)
-        x, values = ravel(self._x), ravel(values)
-        for turn in range(int(turns.max(initial=-1)) + 1):
-            chosen = np.flatnonzero(turns == turn)
-            at = places[chosen]
-            x = _put(x, in_dtype(function(x[at], values[chosen]), dtype, "x.at[index]"), at)
-        return reshape(x, shape_of(self._x))
-
-
-class At:
-    """The property `x.at`."""
-
-    __slots__ = ("_x",)
-
-    def __init__(self, x: Any) -> None:
-        self._x = x
-
-    def __getitem__(self, index: Any) -> Updates:
-        return Updates(self._x, index)
-
-
-def at(x: Any) -> At:
-    """`x.at` for tracers, plain arrays and numbers alike: `at(x)[index].set(v)` is x with some elements changed, as a new array.
-
-    Args:
-        x: an array, a number or a tracer; it stays as it is.
-
-    Returns:
-        What to index: `at(x)[index]` has the methods `get`, `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `max`, `min` and
-        `apply`. Where an index names an element more than once, all of its values count (for `set` and `apply` that is an error).
-
-    Example:
-        >>> import numpy
-        >>> from funcgrad import grad
-        >>> x = numpy.array([1.0, 2.0, 3.0])
-        >>> at(x)[1:].set(0.0)
-        array([1., 0., 0.])
-        >>> at(x)[[0, 0]].add([10.0, 100.0])
-        array([111.,   2.,   3.])
-        >>> grad(lambda v: at(x)[0].multiply(v).sum())(5.0)
-        1.0
-    """
-    return At(x if type(x) in (Tracer, float, int) else np.asarray(x))
 
 
 _OPERATIONS: dict[Any, Any] = {

@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import OPEN, TRACERS, bare
 from funcgrad.ops.elementwise import exp, where
 from funcgrad.ops.elementwise import sigmoid as sigmoid
-from funcgrad.ops.reductions import logsumexp
+from funcgrad.ops.extremes import logsumexp
 from funcgrad.primitive import declare
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import unary
+from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.values import keep_zeros, raw
 from funcgrad.tape import Record, Scope, protect
 from funcgrad.tracer import Tracer
@@ -99,6 +101,24 @@ _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * s
 declare("softmax_cross_entropy", "general", _cross_entropy)
 
 
+def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
+    """The same where examples are mapped, composed."""
+    shape = logits.shape
+    rows = math.prod(shape[:-1])
+    if labels.shape == shape != ():
+        return np.sum(labels * (logsumexp(logits, -1, True) - logits)) / rows
+    if labels.shape != shape[:-1] or not shape or labels.dtype.kind not in "iu":
+        raise InputValueError(
+            f"softmax_cross_entropy: logits of shape {shape} go with integer labels of shape {shape[:-1]} (classes) or with labels of "
+            f"shape {shape} (weights), got {labels.shape} of dtype {labels.dtype}"
+        )
+    plain = np.asarray(bare(labels))
+    if plain.size and not (plain.min() >= 0 and plain.max() < shape[-1]):
+        raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {plain.min()} to {plain.max()}")
+    picked = np.take_along_axis(logits, np.expand_dims(labels, -1), -1)
+    return np.sum(logsumexp(logits, -1, True) - picked) / rows
+
+
 def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
     """The mean over all rows of -sum(labels * log(softmax(logits))).
 
@@ -118,9 +138,11 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         >>> print(round(float(softmax_cross_entropy(np.array([[2.0, 0.0], [0.0, 1.0]]), np.array([0, 1]))), 6))
         0.220095
     """
-    logits = logits if type(logits) is Tracer or type(logits) is np.ndarray else np.asarray(logits, float)
-    labels = labels if type(labels) is Tracer or type(labels) is np.ndarray else np.asarray(labels)
+    logits = logits if type(logits) in TRACERS or type(logits) is np.ndarray else np.asarray(logits, float)
+    labels = labels if type(labels) in TRACERS or type(labels) is np.ndarray else np.asarray(labels)
     shape = logits.shape
+    if OPEN and inner_mapping(logits, labels) is not None:
+        return _mapped_cross_entropy(logits, labels)
     if type(labels) is Tracer and labels.shape == shape != ():
         return np.sum(labels * (logsumexp(logits, -1, True) - logits)) / math.prod(shape[:-1])
     if labels.shape == shape[:-1] and shape:

@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops import contractions, elementwise, indexing, reductions, structural, writing
+from funcgrad.mapped import TRACERS, Mapped
+from funcgrad.ops import contractions, elementwise, extremes, indexing, reductions, structural, updates, writing
 from funcgrad.rules import linear
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw
 from funcgrad.tracer import Tracer
 
@@ -56,17 +58,21 @@ def _in_kind(x: Any, kind: type, dtype: Any) -> Any:
     return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
 
 
-in_kind = linear(_in_kind, lambda ct, shape, kind, dtype: ct, name="in_kind")
+in_kind = linear(_in_kind, lambda ct, shape, kind, dtype: ct, name="in_kind", batch=in_front(lambda x, kind, dtype: x.astype(dtype)))
 """A number as a Python float, a NumPy scalar or an array without axes: whichever the value is that it belongs to."""
 
-_astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype")
+_astype = linear(_cast, lambda ct, shape, dtype: ct, name="astype", batch=in_front(lambda x, dtype: x.astype(dtype)))
 
 
 def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True) -> Any:
     """x.astype(dtype). Integers and booleans have nothing to differentiate: the result is a constant then."""
     wanted = np.dtype(dtype)
-    if structural.is_constant(wanted):
-        return np.asarray(x._primal).astype(wanted, casting=casting)  # type: ignore[call-overload]
+    if structural.is_constant(wanted) or x.dtype.kind not in "fc":
+        value = x._primal if type(x) is Tracer else x
+        if type(value) is not Mapped:
+            return np.asarray(value).astype(wanted, casting=casting)  # type: ignore[call-overload]
+        array = astype(value._primal, wanted) if type(value._primal) in TRACERS else value._primal.astype(wanted, casting=casting)
+        return Mapped(array, value._scope)
     if not copy and wanted == x.dtype:
         return x
     if wanted.kind == "f" and x.dtype.kind == "c":
@@ -106,17 +112,17 @@ _METHODS: dict[str, Any] = {
     "__abs__": elementwise.absolute,
     "__round__": elementwise.round,
     "round": elementwise.round,
-    "searchsorted": reductions.searchsorted,
+    "searchsorted": extremes.searchsorted,
     "__getitem__": indexing.getitem,
     "__iter__": _iterate,
     "T": property(structural.transpose),
     "mT": property(structural.matrix_transpose),
-    "at": property(indexing.At),
-    "all": reductions.all_,
-    "any": reductions.any_,
-    "argmax": reductions.argmax,
-    "argmin": reductions.argmin,
-    "argsort": reductions.argsort,
+    "at": property(updates.At),
+    "all": extremes.all_,
+    "any": extremes.any_,
+    "argmax": extremes.argmax,
+    "argmin": extremes.argmin,
+    "argsort": extremes.argsort,
     "astype": astype,
     "clip": elementwise.clip,
     "real": property(elementwise.real),
@@ -130,9 +136,9 @@ _METHODS: dict[str, Any] = {
     "dot": contractions.dot,
     "flatten": structural.ravel,
     "item": _item,
-    "max": reductions.max,
+    "max": extremes.max,
     "mean": reductions.mean,
-    "min": reductions.min,
+    "min": extremes.min,
     "prod": reductions.prod,
     "ravel": structural.ravel,
     "repeat": indexing.repeat,

@@ -9,49 +9,52 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.elementwise import divide, exp, same, where
-from funcgrad.ops.structural import is_constant, normalized_axes
+from funcgrad.mapped import OPEN, TRACERS, Mapped, is_any, is_mapped, mapping_of
+from funcgrad.ops.elementwise import divide, where
+from funcgrad.ops.structural import along, is_constant, normalized_axes, shifted
 from funcgrad.primitive import register_all
-from funcgrad.rules import general, linear, nondifferentiable, products, unary
+from funcgrad.rules import general, linear, products, unary
+from funcgrad.rules.batching import in_front, unhidden
 from funcgrad.rules.values import is_complex, raw, refuse_out, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.tape import Scope
 
 Axis = int | tuple[int, ...] | None
 _add_reduce: Any = np.add.reduce  # as np.sum, without its Python
 _multiply_reduce: Any = np.multiply.reduce
-_max_reduce: Any = np.maximum.reduce
-_MISSING = np._NoValue  # what NumPy's own signatures have for "not given"
+MISSING = np._NoValue  # what NumPy's own signatures have for "not given"
 
 
-def _checked(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> tuple[Axis, bool]:
+def checked(name: str, a: Any, axis: Any, out: Any, keepdims: Any) -> tuple[Axis, bool]:
     """The arguments that every reduction takes."""
     refuse_out(name, out)
     axis = tuple(axis) if type(axis) is list else axis
     if axis in (0, -1, (0,), (-1,)) and shape_of(a) == ():
         axis = None  # NumPy lets a number have the axis 0
-    return axis, keepdims is True or (keepdims is not _MISSING and bool(keepdims))
+    return axis, keepdims is True or (keepdims is not MISSING and bool(keepdims))
 
 
-def _settled(name: str, a: Any, dtype: Any, initial: Any = _MISSING, where: Any = True) -> tuple[Any, Any, Any, Any]:
+def settled(name: str, a: Any, dtype: Any, initial: Any = MISSING, where: Any = True) -> tuple[Any, Any, Any, Any]:
     """The options of a reduction as static arguments, and the array that they are for.
 
     Raises:
         NoRuleError: a traced `initial`.
     """
-    if type(initial) is Tracer:
+    if type(initial) in TRACERS:
         raise NoRuleError(f"np.{name}(initial=tracer) has no derivative rule: combine the result with it by np.add, np.maximum, ...")
     if dtype is not None:
         dtype = np.dtype(dtype)
         if dtype.kind == "f" and is_complex(a):
             a = a.astype(dtype)  # which warns, as NumPy does
-    return a, dtype, initial, where if where is True else np.array(raw(where))  # a copy: nothing else keeps it from changes
+    if where is not True and type(raw(where)) is not Mapped:
+        where = np.array(raw(where))  # a copy: nothing else keeps it from changes
+    return a, dtype, initial, raw(where)
 
 
 def expand(value: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool = False) -> Any:
     """A reduced value repeated along the axes that were reduced: the transpose of a sum. Takes no memory."""
     if type(value) is float:
         value = np.float64(value)
-    if type(value) is not Tracer and value.shape == ():
+    if type(value) not in TRACERS and value.shape == ():
         return np.ndarray(shape, value.dtype, value, 0, (0,) * len(shape))  # np.broadcast_to takes five times as long
     if not keepdims and axis is not None:
         axes = normalized_axes(axis, len(shape))
@@ -64,7 +67,35 @@ def count(shape: tuple[int, ...], axis: Axis) -> int:
     return math.prod(shape[n] for n in normalized_axes(axis, len(shape)))
 
 
-def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = None) -> Any:
+def _reducing(operation: Any) -> Any:
+    """The batch rule of a reduction `(x, axis, keepdims, *options)`, of which `where` alone may be mapped."""
+
+    def batch(scope: Scope, x: Any, axis: Axis, *options: Any) -> Any:
+        shape = shape_of(x)
+        options = tuple(unhidden(np.broadcast_to(one, shape), scope) if is_mapped(one, scope) else one for one in options)
+        return Mapped(operation(unhidden(x, scope), shifted(axis, len(shape)), *options), scope)
+
+    return batch
+
+
+def _without_derivative(reduce: Any) -> Any:
+    """The reduction `(x, axis, keepdims, *options)` of plain values by that of a ufunc, to a dtype that has no derivatives."""
+
+    def operation(x: Any, axis: Axis, keepdims: bool, dtype: Any, where: Any = True, initial: Any = MISSING) -> Any:
+        x, where = raw(x), raw(where)
+        mapping = mapping_of(x, where) if OPEN else None
+        if mapping is not None:
+            return batch(mapping, x, axis, keepdims, dtype, where, initial)
+        return reduce(x, axis, dtype, None, keepdims, initial, where)
+
+    batch = _reducing(operation)
+    return operation
+
+
+_count_sum, _count_product = map(_without_derivative, (_add_reduce, _multiply_reduce))
+
+
+def weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = None) -> Any:
     """A reduction whose tangent is the sum of the operand's tangent times `weights(x, ans, axis, keepdims, *options)`."""
 
     def rules(multiply: Any) -> Any:
@@ -76,10 +107,14 @@ def _weighted(function: Any, weights: Any, keeps: str, name: str, strong: Any = 
 
         return [jvp], [vjp]
 
+    operation: Any
+    batch = _reducing(lambda *args: operation(*args))
     if strong is None:
-        return products(function, rules, keeps, name)
-    jvps, vjps = rules(lambda t, weight: weight * t)
-    return general(function, jvps, vjps, keeps, name, rules(strong))
+        operation = products(function, rules, keeps, name, batch)
+    else:
+        jvps, vjps = rules(lambda t, weight: weight * t)
+        operation = general(function, jvps, vjps, keeps, name, rules(strong), batch)
+    return operation
 
 
 def _over(total: Any, number: Any) -> Any:
@@ -103,72 +138,80 @@ def _spread(ct: Any, shape: tuple[int, ...], axis: Axis, keepdims: bool, where: 
     return ct if where is True else np.where(where, ct, 0.0)
 
 
-_sum = linear(
+_sum: Any = linear(
     lambda x, axis, keepdims: _add_reduce(x, axis, None, None, keepdims),
     lambda ct, shape, axis, keepdims: expand(ct, shape, axis, keepdims),
     name="sum",
+    batch=_reducing(lambda *args: _sum(*args)),
 )
-_sum_with = linear(
+_sum_with: Any = linear(
     lambda x, axis, keepdims, dtype, where: _add_reduce(x, axis, dtype, None, keepdims, where=where),
     lambda ct, shape, axis, keepdims, dtype, where: _spread(ct, shape, axis, keepdims, where),
     name="sum_with",
+    batch=_reducing(lambda *args: _sum_with(*args)),
 )
 """The sum of some elements, or in another dtype."""
-_sum_from = general(
+_sum_from: Any = general(
     lambda x, axis, keepdims, dtype, where, initial: _add_reduce(x, axis, dtype, None, keepdims, initial, where),
     jvps=[lambda t, ans, x, axis, keepdims, dtype, where, initial: np.sum(t, axis, dtype, keepdims=keepdims, where=where)],
     vjps=[lambda ct, ans, x, axis, keepdims, dtype, where, initial: _spread(ct, shape_of(x), axis, keepdims, where)],
     keeps="",
     name="sum_from",
+    batch=_reducing(lambda *args: _sum_from(*args)),
 )
 """The sum that starts from a number."""
-_mean = linear(
+_mean: Any = linear(
     lambda x, axis, keepdims: np.mean(x, axis, keepdims=keepdims),
     lambda ct, shape, axis, keepdims: expand(_over(ct, count(shape, axis)), shape, axis, keepdims),
     name="mean",
+    batch=_reducing(lambda *args: _mean(*args)),
 )
-_mean_with = linear(
+_mean_with: Any = linear(
     lambda x, axis, keepdims, dtype, where: np.mean(x, axis, dtype, keepdims=keepdims, where=where),
     lambda ct, shape, axis, keepdims, dtype, where: _spread(
         divide(ct, _number(shape, axis, where, keepdims)), shape, axis, keepdims, where
     ),
     name="mean_with",
+    batch=_reducing(lambda *args: _mean_with(*args)),
 )
-_cumsum = linear(
-    np.cumsum, lambda ct, shape, axis, dtype: np.reshape(np.flip(np.cumsum(np.flip(ct, axis), axis), axis), shape), name="cumsum"
+_cumsum: Any = linear(
+    np.cumsum,
+    lambda ct, shape, axis, dtype: np.reshape(np.flip(np.cumsum(np.flip(ct, axis), axis), axis), shape),
+    name="cumsum",
+    batch=in_front(lambda x, axis, dtype: _cumsum(x, along(axis, x.ndim - 1), dtype)),
 )
 
 
 def _number(shape: tuple[int, ...], axis: Axis, where: Any, keepdims: bool) -> Any:
     """How many elements go into each result, as an array where some are left out."""
-    return count(shape, axis) if where is True else _add_reduce(np.broadcast_to(where, shape), axis, np.intp, None, keepdims)
+    return count(shape, axis) if where is True else _count_sum(np.broadcast_to(where, shape), axis, keepdims, np.intp)
 
 
 def sum(  # noqa: A001
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = MISSING, where: Any = True
 ) -> Any:
     """np.sum."""
-    if axis is None and out is None and dtype is None and initial is _MISSING and where is True and keepdims is False:
+    if axis is None and out is None and dtype is None and initial is MISSING and where is True and keepdims is False:
         return _sum(a, axis, keepdims)
-    axis, keepdims = _checked("sum", a, axis, out, keepdims)
-    if dtype is None and initial is _MISSING and where is True:
+    axis, keepdims = checked("sum", a, axis, out, keepdims)
+    if dtype is None and initial is MISSING and where is True:
         return _sum(a, axis, keepdims)
     if is_constant(dtype):
-        return _add_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
-    a, dtype, initial, where = _settled("sum", a, dtype, initial, where)
-    if initial is _MISSING:
+        return _count_sum(a, axis, keepdims, dtype, where, initial)
+    a, dtype, initial, where = settled("sum", a, dtype, initial, where)
+    if initial is MISSING:
         return _sum_with(a, axis, keepdims, dtype, where)
     return _sum_from(a, axis, keepdims, dtype, where, initial)
 
 
 def mean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, *, where: Any = True) -> Any:
     """np.mean."""
-    axis, keepdims = _checked("mean", a, axis, out, keepdims)
-    if dtype is None and (where is True or where is _MISSING):
+    axis, keepdims = checked("mean", a, axis, out, keepdims)
+    if dtype is None and (where is True or where is MISSING):
         return _mean(a, axis, keepdims)
     if is_constant(dtype):
         return np.mean(raw(a), axis, dtype, keepdims=keepdims, where=where)
-    a, dtype, _, where = _settled("mean", a, dtype, where=True if where is _MISSING else where)
+    a, dtype, _, where = settled("mean", a, dtype, where=True if where is MISSING else where)
     return _mean_with(a, axis, keepdims, dtype, where)
 
 
@@ -177,7 +220,7 @@ def cumsum(a: Any, axis: int | None = None, dtype: Any = None, out: None = None)
     refuse_out("cumsum", out)
     if is_constant(dtype):
         return np.cumsum(raw(a), axis, dtype)
-    a, dtype, _, _ = _settled("cumsum", a, dtype)
+    a, dtype, _, _ = settled("cumsum", a, dtype)
     return _cumsum(np.ravel(a), 0, dtype) if axis is None else _cumsum(a, axis, dtype)
 
 
@@ -190,26 +233,28 @@ def var(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _MISSING,
-    correction: Any = _MISSING,
+    mean: Any = MISSING,
+    correction: Any = MISSING,
 ) -> Any:
     """np.var, by NumPy's own steps."""
-    axis, keepdims = _checked("var", a, axis, out, keepdims)
+    axis, keepdims = checked("var", a, axis, out, keepdims)
     if is_constant(dtype):
         raise TypeError(f"np.var(dtype=...) of floating-point numbers needs a floating-point dtype, got {dtype}")
-    a, dtype, _, where = _settled("var", a, dtype, where=True if where is _MISSING else where)
-    if correction is not _MISSING:
+    a, dtype, _, where = settled("var", a, dtype, where=True if where is MISSING else where)
+    if correction is not MISSING:
         if ddof != 0:
             raise ValueError("ddof and correction can't be provided simultaneously.")
         ddof = correction
+    if dtype is None and type(a) is Mapped and a.dtype.kind in "biu":  # mapped values may be whole numbers
+        dtype = np.dtype(float)
     number = _number(shape_of(a), axis, where, True)
-    if mean is _MISSING:
+    if mean is MISSING:
         mean = _over(sum(a, axis, dtype, None, True, where=where), number)
     deviation = a - mean
     squares = _squares(deviation)
     total = sum(squares, axis, dtype, None, keepdims, where=where)
     left = number - ddof
-    if np.any(left <= 0):
+    if is_any(left <= 0):
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=3)
     left = np.maximum(left, 0)
     return _over(total, left if where is True else np.reshape(left, shape_of(total)))
@@ -236,8 +281,8 @@ def std(
     keepdims: Any = False,
     *,
     where: Any = True,
-    mean: Any = _MISSING,
-    correction: Any = _MISSING,
+    mean: Any = MISSING,
+    correction: Any = MISSING,
 ) -> Any:
     """np.std; its derivative is 0 where the spread is."""
     return root(var(a, axis, dtype, out, ddof, keepdims, where=where, mean=mean, correction=correction))
@@ -270,17 +315,17 @@ def _prod_partials(x: Any, axis: Axis) -> Any:
     return np.moveaxis(np.reshape(partials, shape_of(last)), ends, axes)
 
 
-def _prod_weights(x: Any, ans: Any, axis: Axis, keepdims: bool, dtype: Any = None, initial: Any = _MISSING, where: Any = True) -> Any:
+def _prod_weights(x: Any, ans: Any, axis: Axis, keepdims: bool, dtype: Any = None, initial: Any = MISSING, where: Any = True) -> Any:
     if where is not True:
         x = np.where(where, x, 1.0)
     partials = _prod_partials(x, axis)
-    if initial is not _MISSING:
+    if initial is not MISSING:
         partials = partials * initial
     return partials if where is True else np.where(where, partials, 0.0)
 
 
-_prod = _weighted(
-    lambda x, axis, keepdims, dtype=None, initial=_MISSING, where=True: _multiply_reduce(x, axis, dtype, None, keepdims, initial, where),
+_prod = weighted(
+    lambda x, axis, keepdims, dtype=None, initial=MISSING, where=True: _multiply_reduce(x, axis, dtype, None, keepdims, initial, where),
     _prod_weights,
     keeps="x",
     name="prod",
@@ -288,90 +333,23 @@ _prod = _weighted(
 
 
 def prod(
-    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True
+    a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = False, initial: Any = MISSING, where: Any = True
 ) -> Any:
     """np.prod; exact where elements are zero."""
-    axis, keepdims = _checked("prod", a, axis, out, keepdims)
+    axis, keepdims = checked("prod", a, axis, out, keepdims)
     if is_constant(dtype):
-        return _multiply_reduce(raw(a), axis, dtype, None, keepdims, initial, where)
+        return _count_product(a, axis, keepdims, dtype, where, initial)
     return (
         _prod(a, axis, keepdims)
-        if dtype is None and initial is _MISSING and where is True
+        if dtype is None and initial is MISSING and where is True
         else _prod_of(a, axis, keepdims, dtype, initial, where)
     )
 
 
 def _prod_of(a: Any, axis: Axis, keepdims: bool, *options: Any) -> Any:
-    a, dtype, initial, where = _settled("prod", a, *options)
+    a, dtype, initial, where = settled("prod", a, *options)
     return _prod(a, axis, keepdims, dtype, initial, where)
 
-
-# ------------------------------------------------------------------------------------------------ extremes
-
-
-def extreme_of(function: Any, name: str, is_hit: Any = same) -> Any:
-    """The operation of max, min or their like, `function(x, axis, out, keepdims, initial, where)`; `is_hit(x, extreme)` says who won."""
-
-    def shares(x: Any, ans: Any, axis: Axis, keepdims: bool, initial: Any = _MISSING, where: Any = True) -> Any:
-        """1 for the extreme element of each group, 1/n where n are tied; `initial` is one of them."""
-        x, ans = np.asarray(raw(x)), np.asarray(raw(ans))
-        hits = (is_hit(x, expand(ans[()], x.shape, axis, keepdims)) & where).astype(x.real.dtype)
-        number = _add_reduce(hits, axis, None, None, True)
-        if initial is not _MISSING:
-            number = number + np.reshape(ans == initial, np.shape(number))
-        return hits / np.maximum(number, hits.dtype.type(1))  # 1: nobody, or nobody but `initial`
-
-    extreme = _weighted(
-        lambda x, axis, keepdims, initial=_MISSING, where=True: function(np.asarray(x), axis, None, keepdims, initial, where),
-        shares,
-        "x ans",
-        name,
-        strong=lambda t, weight: np.where(weight == 0, 0.0, t * weight),  # an element that loses has no effect, be its tangent infinite
-    )
-
-    def operation(a: Any, axis: Any = None, out: None = None, keepdims: Any = False, initial: Any = _MISSING, where: Any = True) -> Any:
-        axis, keepdims = _checked(name, a, axis, out, keepdims)
-        if initial is _MISSING and where is True:
-            return extreme(a, axis, keepdims)
-        _, _, initial, where = _settled(name, a, None, initial, where)
-        return extreme(a, axis, keepdims, initial, where)
-
-    operation.__doc__ = f"np.{name}; tied elements share the derivative equally."
-    return operation
-
-
-def _of_ufunc(reduce: Any) -> Any:
-    return lambda x, axis, out, keepdims, initial, where: reduce(x, axis, None, out, keepdims, initial, where)
-
-
-max, min = extreme_of(_of_ufunc(_max_reduce), "max"), extreme_of(_of_ufunc(np.minimum.reduce), "min")  # noqa: A001
-
-
-def _logsumexp_value(x: Any, axis: Axis, keepdims: bool) -> Any:
-    x = np.asarray(x)
-    top = _max_reduce(x, axis, None, None, True)
-    top = np.where(np.isfinite(top), top, 0.0).astype(top.dtype)
-    with np.errstate(divide="ignore"):
-        answer = np.log(_add_reduce(np.exp(x - top), axis, None, None, True)) + top
-    if keepdims:
-        return answer
-    axes = normalized_axes(axis, x.ndim)
-    return answer.reshape([size for n, size in enumerate(answer.shape) if n not in axes])[()]
-
-
-def _softmax_of(x: Any, ans: Any, axis: Axis, keepdims: bool) -> Any:
-    """exp(x) over its sum. Not exp(x - ans), which loses digits where x is large; infinities that are tied share."""
-    plain = np.asarray(raw(x))
-    top = _max_reduce(plain, axis, None, None, True)
-    exponentials = exp(where((plain == top) & np.isinf(plain), 0.0, x - top))
-    return divide(exponentials, sum(exponentials, axis, keepdims=True))
-
-
-logsumexp = _weighted(_logsumexp_value, _softmax_of, "x", "logsumexp")
-
-argmax, argmin, all_, any_, count_nonzero, argsort, searchsorted = map(
-    nondifferentiable, (np.argmax, np.argmin, np.all, np.any, np.count_nonzero, np.argsort, np.searchsorted)
-)
 
 _OPERATIONS: dict[Any, Any] = {
     np.sum: sum,
@@ -380,14 +358,8 @@ _OPERATIONS: dict[Any, Any] = {
     np.var: var,
     np.std: std,
     np.prod: prod,
-    np.max: max,
-    np.amax: max,
-    np.min: min,
-    np.amin: min,
     (np.add, "reduce"): lambda a, axis=0, **options: sum(a, axis, **options),
     (np.add, "accumulate"): lambda a, axis=0, **options: cumsum(a, axis, **options),
     (np.multiply, "reduce"): lambda a, axis=0, **options: prod(a, axis, **options),
-    (np.maximum, "reduce"): lambda a, axis=0, **options: max(a, axis, **options),
-    (np.minimum, "reduce"): lambda a, axis=0, **options: min(a, axis, **options),
 }
 register_all(_OPERATIONS)

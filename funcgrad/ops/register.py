@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from funcgrad.ops import contractions as contractions
 from funcgrad.ops import elementwise as elementwise
+from funcgrad.ops import extremes as extremes
 from funcgrad.ops import indexing as indexing
 from funcgrad.ops import operators as operators
 from funcgrad.ops import queries as queries
@@ -21,7 +22,7 @@ _FAMILIES = {
         "statistics.averages statistics.sorting statistics.order statistics.missing statistics.histograms analysis.signals "
         "analysis.polynomials analysis.emath linalg.products ufuncs"
     ),
-    "numpy.linalg": "linalg.systems linalg.norms linalg.decompositions linalg.svd linalg.products arrays.selections",
+    "numpy.linalg": ("linalg.systems linalg.determinants linalg.norms linalg.decompositions linalg.svd linalg.products arrays.selections"),
     "numpy.fft": "analysis.fft",
     "numpy.lib.scimath": "analysis.emath",
     "numpy.lib.stride_tricks": "arrays.selections",

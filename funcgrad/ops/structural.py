@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, mapping_of, one_example
 from funcgrad.primitive import Operation, declare, register_all
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
+from funcgrad.rules.batching import by_examples, in_front, unhidden
 from funcgrad.rules.values import plain_constant, raw, real_part, refuse_out, shape_of, unbroadcast
 from funcgrad.tape import Record, innermost
 from funcgrad.tracer import Tracer
@@ -39,16 +41,61 @@ def normalized_axes(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, .
     return axes
 
 
-_reshape = linear(np.reshape, lambda ct, shape, _, order="C": np.reshape(ct, shape, order=order))
-_transpose = linear(np.transpose, lambda ct, shape, axes: np.transpose(ct, tuple(int(n) for n in np.argsort(axes))))
-_broadcast_to = linear(np.broadcast_to, lambda ct, shape, _: unbroadcast(ct, shape))
-_roll = linear(np.roll, lambda ct, shape, shift, axis: np.roll(ct, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis))
-_copy = linear(lambda x, order: np.array(x, order=order), lambda ct, shape, order: ct, name="copy")
+def shifted(axis: int | Sequence[int] | None, ndim: int) -> tuple[int, ...]:
+    """The same axes where there is one more in front of all others; all but that for None."""
+    return tuple(n + 1 for n in normalized_axes(axis, ndim))
+
+
+def in_rows(x: Any) -> Any:
+    """An array with the axis of the examples in front of one axis for all others."""
+    return np.reshape(x, (x.shape[0], math.prod(x.shape[1:])))
+
+
+def along(axis: int, ndim: int) -> int:
+    """One axis of an array of `ndim` axes, where there is one more in front of all others."""
+    return normalized(axis, ndim) + 1
+
+
+def _reshape_mapped(x: Any, shape: Any, order: Any = "C") -> Any:
+    shape = (shape,) if isinstance(shape, (int, np.integer)) else tuple(shape)
+    if -1 in shape:
+        known = math.prod(size for size in shape if size != -1)
+        shape = tuple(math.prod(x.shape[1:]) // (known or 1) if size == -1 else size for size in shape)
+    if order == "C":
+        return np.reshape(x, (x.shape[0], *shape))
+    return np.moveaxis(np.reshape(np.moveaxis(x, 0, -1), (*shape, x.shape[0]), order=order), -1, 0)
+
+
+def _broadcast_mapped(x: Any, shape: tuple[int, ...]) -> Any:
+    own = x.shape
+    return np.broadcast_to(np.reshape(x, (own[0], *(1,) * (len(shape) + 1 - len(own)), *own[1:])), (own[0], *shape))
+
+
+def _roll_mapped(x: Any, shift: Any, axis: Any) -> Any:
+    axes = axis if isinstance(axis, (tuple, list)) else (axis,)  # np.roll takes an axis twice
+    return np.roll(x, shift, tuple(along(one, x.ndim - 1) for one in axes))
+
+
+_reshape = linear(np.reshape, lambda ct, shape, _, order="C": np.reshape(ct, shape, order=order), batch=in_front(_reshape_mapped))
+_transpose = linear(
+    np.transpose,
+    lambda ct, shape, axes: np.transpose(ct, tuple(int(n) for n in np.argsort(axes))),
+    batch=in_front(lambda x, axes: np.transpose(x, (0, *(n + 1 for n in axes)))),
+)
+_broadcast_to = linear(np.broadcast_to, lambda ct, shape, _: unbroadcast(ct, shape), batch=in_front(_broadcast_mapped))
+_roll = linear(
+    np.roll,
+    lambda ct, shape, shift, axis: np.roll(ct, tuple(-s for s in shift) if isinstance(shift, tuple) else -shift, axis),
+    batch=in_front(_roll_mapped),
+)
+_copy = linear(
+    lambda x, order: np.array(x, order=order), lambda ct, shape, order: ct, name="copy", batch=in_front(lambda x, order: copy(x))
+)
 
 
 def order_of(a: Any) -> str:
     """The layout of an array in memory, "F" or "C"."""
-    return "F" if np.asarray(raw(a)).flags.fnc else "C"
+    return "F" if one_example(a).flags.fnc else "C"
 
 
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
@@ -60,7 +107,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 def ravel(a: Any, order: str = "C") -> Any:
     """np.ravel."""
-    return reshape(a, -1, order) if order != "K" else reshape(transpose(a, _axes_in_memory(np.asarray(raw(a)))), -1)
+    return reshape(a, -1, order) if order != "K" else reshape(transpose(a, _axes_in_memory(one_example(a))), -1)
 
 
 def _axes_in_memory(array: np.ndarray) -> Sequence[int]:
@@ -152,7 +199,12 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     if axis is None:
         return reshape(roll(ravel(a), shift, 0), shape_of(a))
     shift = raw(shift)
+    if type(shift) is Mapped:
+        return _roll_each(a, shift, axis)
     return _roll(a, tuple(shift) if isinstance(shift, (tuple, list, np.ndarray)) and np.ndim(shift) else int(shift), axis)
+
+
+_roll_each = by_examples(roll)
 
 
 def tile(A: Any, reps: Any) -> Any:
@@ -193,6 +245,11 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
 
     def operation(arrays: Any, axis: int, **options: Any) -> Any:
         arrays = [_of_list(array) for array in arrays]
+        mapping = mapping_of(arrays) if OPEN else None
+        if mapping is not None:
+            place = normalized(axis, len(shape_of(arrays[0])) + (name == "stack")) + 1
+            return Mapped(operation([unhidden(unlisted(array), mapping) for array in arrays], place, **options), mapping)
+        arrays = (crossed(arrays) if OPEN else None) or arrays
         traced = [n for n, array in enumerate(arrays) if type(array) is Tracer]
         if not traced:
             return function(arrays, axis, **options)
@@ -201,7 +258,7 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
             if arrays[n]._scope is not scope:
                 scope = innermost(scope, arrays[n]._scope)
         values = [array._primal if type(array) is Tracer else plain_constant(array) for array in arrays]
-        answer = function(values, axis, **options)
+        answer = (operation if OPEN else function)(values, axis, **options)
         if is_constant(answer.dtype):  # that dtype was asked for
             return answer
         if options.get("dtype") is not None and answer.dtype.kind == "f":  # it has nothing to do with imaginary parts
@@ -231,7 +288,7 @@ def _of_list(array: Any) -> Any:
     if not isinstance(array, (list, tuple)):
         return array
     elements = [_of_list(element) for element in array]
-    return stack(elements) if any(type(element) is Tracer for element in elements) else array
+    return stack(elements) if any(type(element) in TRACERS for element in elements) else array
 
 
 def unlisted(value: Any) -> Any:
@@ -239,7 +296,7 @@ def unlisted(value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         return value
     value = _of_list(value)
-    return value if type(value) is Tracer else np.asarray(value)
+    return value if type(value) in TRACERS else np.asarray(value)
 
 
 def _slices(shapes: list[tuple[int, ...]], axis: int) -> list[Any]:

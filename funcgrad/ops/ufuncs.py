@@ -12,13 +12,14 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped, one_example
 from funcgrad.ops.elementwise import where as pick
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import normalized, normalized_axes, unlisted
 from funcgrad.primitive import OPERATIONS, PRIMITIVES, Operation, register
 from funcgrad.rules import linear
+from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.values import raw, refuse_out, shape_of
-from funcgrad.tracer import Tracer
 
 _MISSING = np._NoValue
 
@@ -47,7 +48,7 @@ def _reduced(ufunc: Any, operation: Operation) -> Operation:
     ) -> Any:
         axes = normalized_axes(axis, len(shape_of(array))) if axis is None or isinstance(axis, tuple) else (axis,)
         if len(axes) != 1:
-            ufunc.reduce(raw(array), axis)  # NumPy's check: the order must not matter
+            ufunc.reduce(one_example(array), axis)  # NumPy's check: the order must not matter
             if where is not True:
                 where = _in_front(np.broadcast_to(raw(where), shape_of(array)), axes)
             answer = reduce(_in_front(array, axes), 0, dtype, out, False, initial, where)
@@ -59,7 +60,9 @@ def _reduced(ufunc: Any, operation: Operation) -> Operation:
         if initial is _MISSING:
             initial = ufunc.identity
             if initial is None and (masks is not None or not rows):
-                ufunc.reduce(raw(array), axis=axis, where=raw(where))  # NumPy says what is missing
+                ufunc.reduce(
+                    one_example(array), axis=axis, where=where if where is True else one_example(where)
+                )  # NumPy says what is missing
         if initial is not _MISSING and initial is not None:
             rows.insert(0, np.broadcast_to(np.asarray(initial, array.dtype), shape_of(array)[:axis] + shape_of(array)[axis + 1 :]))
             masks = masks and [np.True_, *masks]
@@ -87,6 +90,8 @@ def _accumulated(ufunc: Any, operation: Operation) -> Operation:
 
 def _segments(ufunc: Any) -> Operation:
     def reduceat(array: Any, places: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, **indices: Any) -> Any:
+        if type(raw(places)) is Mapped:
+            return by_examples(reduceat)(array, places, axis, dtype, out, **indices)
         array, axis = _checked(f"{ufunc.__name__}.reduceat", array, axis, dtype, out)
         before = (slice(None),) * axis
         reduce = OPERATIONS[(ufunc, "reduce")]
@@ -115,10 +120,17 @@ def _sum_segments_transpose(ct: Any, shape: tuple[int, ...], indices: Any, axis:
     return scatter(np.take(ct, owners, axis), shape, (slice(None),) * axis + (members,))
 
 
-_sum_segments = linear(lambda x, indices, axis: np.add.reduceat(x, indices, axis), _sum_segments_transpose, name="add.reduceat")
+_sum_segments: Any = linear(
+    lambda x, indices, axis: np.add.reduceat(x, indices, axis),
+    _sum_segments_transpose,
+    name="add.reduceat",
+    batch=in_front(lambda x, indices, axis: _sum_segments(x, indices, axis + 1)),
+)
 
 
 def _add_reduceat(array: Any, places: Any, /, axis: Any = 0, dtype: Any = None, out: Any = None, **indices: Any) -> Any:
+    if type(raw(places)) is Mapped:
+        return by_examples(_add_reduceat)(array, places, axis, dtype, out, **indices)
     array, axis = _checked("add.reduceat", array, axis, dtype, out)
     return _sum_segments(array, np.array(raw(places)), axis)
 
@@ -136,12 +148,23 @@ def outer_of(operation: Operation) -> Operation:
 def _strong(x: Any) -> Any:
     """A list as an array, and a Python number as NumPy's of double precision, which is what `outer` makes of it."""
     if type(raw(x)) in (int, float, complex):
-        return x * np.ones(()) if type(x) is Tracer else np.asarray(x)
+        return x * np.ones(()) if type(x) in TRACERS else np.asarray(x)
     return unlisted(x)
 
 
 def _constant(method: Callable[..., Any]) -> Operation:
     return lambda *args, **options: method(*map(raw, args), **{key: raw(value) for key, value in options.items()})
+
+
+def _of_inexact(method: Callable[..., Any], operation: Operation) -> Operation:
+    """The operation; mapped values that are whole numbers, and have no derivatives, are NumPy's own."""
+    each = by_examples(method)
+
+    def either(array: Any, /, *args: Any, **options: Any) -> Any:
+        is_whole = type(array) is Mapped and array.dtype.kind not in "fc"
+        return (each if is_whole else operation)(array, *args, **options)
+
+    return either
 
 
 _COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
@@ -151,9 +174,9 @@ register((np.add, "reduceat"), _add_reduceat)
 for _ufunc in dict.fromkeys(value for value in vars(np).values() if isinstance(value, np.ufunc) and value in OPERATIONS):  # not SciPy's
     if _ufunc.nin == 2 and _ufunc.nout == 1 and _ufunc.signature is None and _ufunc is not np.ldexp:
         _methods: dict[str, Operation] = {
-            "reduce": _reduced(_ufunc, OPERATIONS[_ufunc]),
-            "accumulate": _accumulated(_ufunc, OPERATIONS[_ufunc]),
-            "reduceat": _segments(_ufunc),
+            "reduce": _of_inexact(_ufunc.reduce, _reduced(_ufunc, OPERATIONS[_ufunc])),
+            "accumulate": _of_inexact(_ufunc.accumulate, _accumulated(_ufunc, OPERATIONS[_ufunc])),
+            "reduceat": _of_inexact(_ufunc.reduceat, _segments(_ufunc)),
             "outer": outer_of(OPERATIONS[_ufunc]),
         }
         for _name, _method in _methods.items():

@@ -10,10 +10,11 @@
 | `general` | a jvp and a vjp an argument | `funcgrad.rules.nary` |
 | `products` | the same, with `times(t, factor)` for products | `funcgrad.rules.nary` |
 | `composed` | a composition of operations that has the derivatives, where the value is another function's | `funcgrad.rules.composed` |
-| `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.nary` |
+| `nondifferentiable` | nothing: zero by declaration | `funcgrad.rules.constant` |
 """
 
 from funcgrad.rules.composed import composed as composed
+from funcgrad.rules.constant import nondifferentiable as nondifferentiable
 from funcgrad.rules.elementwise import bilinear as bilinear
 from funcgrad.rules.elementwise import binary as binary
 from funcgrad.rules.elementwise import unary as unary
@@ -21,5 +22,4 @@ from funcgrad.rules.nary import elementwise as elementwise
 from funcgrad.rules.nary import general as general
 from funcgrad.rules.nary import linear as linear
 from funcgrad.rules.nary import multilinear as multilinear
-from funcgrad.rules.nary import nondifferentiable as nondifferentiable
 from funcgrad.rules.nary import products as products

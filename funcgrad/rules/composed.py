@@ -10,8 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import across
 from funcgrad.primitive import Operation
 from funcgrad.replay import Slice, end_keeping, new_leaf, open_keeping
+from funcgrad.rules.batching import BatchRule
 from funcgrad.rules.nary import general
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
@@ -28,6 +30,7 @@ def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ..
         try:
             try:
                 records = scope.records
+                x = across(scope, x)
                 start = len(records)
                 output = f(new_leaf(scope, x))
             finally:
@@ -42,7 +45,13 @@ def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ..
             end_keeping(scope)
 
 
-def composed(function: Callable[..., Any], composition: Callable[..., Any], arrays: int = 1, name: str | None = None) -> Operation:
+def composed(
+    function: Callable[..., Any],
+    composition: Callable[..., Any],
+    arrays: int = 1,
+    name: str | None = None,
+    batch: BatchRule | None = None,
+) -> Operation:
     """Define a primitive by a function that gives the value and a composition that gives the derivatives, to any order.
 
     Args:
@@ -50,6 +59,7 @@ def composed(function: Callable[..., Any], composition: Callable[..., Any], arra
         composition: the same function of the same arguments, written with differentiable operations; equal to rounding.
         arrays: how many of the first arguments may be tracers; the others and the keywords are static.
         name: the primitive's, if not the function's.
+        batch: as for `general`.
 
     Returns:
         The operation.
@@ -82,4 +92,4 @@ def composed(function: Callable[..., Any], composition: Callable[..., Any], arra
 
         return pull
 
-    return general(function, [jvp(n) for n in range(arrays)], [vjp(n) for n in range(arrays)], name=name)
+    return general(function, [jvp(n) for n in range(arrays)], [vjp(n) for n in range(arrays)], name=name, batch=batch)

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError
+from funcgrad.mapped import Mapped
 from funcgrad.primitive import declare, register
 from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, UNARY, builder
@@ -91,7 +92,14 @@ def unary(
     rule = _unary_rule(name, partial, keeps, is_real)
     rule.strong = _unary_rule(name, strengthen(partial), keeps, is_real) if keeps else None
     residual = "ans" if keeps == ("ans",) else "value" if keeps else "None"
-    operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(ufunc, on_float, rule)
+
+    def evaluate(x: Any) -> Any:
+        if type(x) is Mapped:
+            return Mapped(operation(x._primal), x._scope)
+        return operation(x) if type(x) is Tracer else ufunc(x)
+
+    function = ufunc if isinstance(ufunc, np.ufunc) else evaluate
+    operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(function, on_float, rule)
     operation.__name__ = operation.__qualname__ = name
     declare(name, "elementwise", ufunc)
     return operation if is_ours else register(ufunc, operation)
@@ -125,7 +133,10 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...], is_real: bool) 
         return (rule, i, Tracer(residual, scope, index if keeps == ("ans",) else i)) if keeps else record
 
     if not is_real:
-        return Rule(name, push, pull, lift)
+        rule = Rule(name, push, pull, lift)
+        if keeps:
+            rule.factor = lambda record: partial(np.ones_like(record[2]), record[2]) if type(record[2]) is np.ndarray else None
+        return rule
     return Rule(
         name,
         lambda record, tangents: real_part(push(record, tangents)),

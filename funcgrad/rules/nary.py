@@ -1,4 +1,4 @@
-"""The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments, nondifferentiable.
+"""The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments.
 
 Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all
 but `linear`, which keeps a shape only: the residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the
@@ -13,8 +13,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, across, crossed, lined_up, mapping_of
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.batching import BatchRule, by_examples, mapped_call
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import (
     NUMBERS,
@@ -45,8 +47,10 @@ def _lift(record: Record, index: int, scope: Scope) -> Record:
     return (*record[:-1], (traced, tuple(lifted), answer, static, options))
 
 
-def _rule(name: str, push_one: Directional, pull_one: Directional) -> Rule:
+def _rule(name: str, push_one: Directional, pull_one: Directional, sees_mapped: bool = True) -> Rule:
     """A rule from `push_one(n, tangent, answer, operands, static, options)`, the part of argument n, and `pull_one` of the same form."""
+    if not sees_mapped:
+        push_one, pull_one = by_examples(push_one), by_examples(pull_one)
 
     def push(record: Record, tangents: Any) -> Any:
         traced, operands, answer, static, options = record[-1]
@@ -73,10 +77,16 @@ def _operation(
     arrays: int | None,
     keeps_operand: Callable[[int, Sequence[int]], bool],
     keeps_answer: bool,
+    batch: BatchRule | None,
 ) -> Operation:
     """The operation whose first `arrays` positional arguments (None: all) may be tracers; the others and the keywords are static."""
 
     def operation(*args: Any, **options: Any) -> Any:
+        if OPEN:
+            mapping = mapping_of(args, options)
+            if mapping is not None:
+                return mapped_call(operation, batch, mapping, args, options)
+            args = tuple(crossed(args) or args)
         for key, option in options.items():
             if type(option) is Tracer:
                 raise NoRuleError(f"{name} has no derivative rule for a traced {key} by keyword: give it by position, if it is an operand")
@@ -93,7 +103,7 @@ def _operation(
             for operand in operands
         )
         static = tuple(keep(value, scope) for value in static)
-        answer = function(*values, *static, **options)
+        answer = across(scope, operation(*values, *static, **options)) if OPEN else function(*values, *static, **options)
         answer = as_python(answer, values)
         kept = tuple(
             placeholder(value) if not keeps_operand(n, traced) else value if n in traced else keep(value, scope)
@@ -147,7 +157,11 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
 
     rule = _rule(name, *parts(lambda partial: partial))
     rule.strong = _rule(name, *parts(strongly))
-    inner = _operation(name, function, rule, len(partials), lambda n, traced: keeps is None or n in keeps, False)
+
+    def batch(scope: Scope, *operands: Any) -> Any:
+        return Mapped(operation(*lined_up(operands, scope)), scope)
+
+    inner = _operation(name, function, rule, len(partials), lambda n, traced: keeps is None or n in keeps, False, batch)
 
     def operation(*operands: Any) -> Any:
         return inner(*(raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True)))
@@ -157,13 +171,14 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
     return operation if is_ours else register(function, operation)
 
 
-def linear(function: Any, transpose: Directional, name: str | None = None) -> Any:
+def linear(function: Any, transpose: Directional, name: str | None = None, batch: BatchRule | None = None) -> Any:
     """Define a primitive that is linear in its first argument; all else is static.
 
     Args:
         function: gives the value; also applied to tangents.
         transpose: `(ct, shape of x, *static, **options)` -> the cotangent of x.
         name: the primitive's, if not the function's.
+        batch: how it takes mapped values (`funcgrad.rules.batching`); without it they are gone through one by one.
 
     Returns:
         The operation; its `rule` is for an operation on the hot path that writes its records itself.
@@ -182,7 +197,7 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
     def push(record: Record, tangents: Any) -> Any:
         _, i, (_, static, options) = record
         tangent = tangents[i]
-        return (operation if type(tangent) is Tracer else function)(tangent, *static, **options)
+        return (operation if OPEN or type(tangent) in TRACERS else function)(tangent, *static, **options)  # static may be mapped
 
     def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         _, i, (shape, static, options) = record
@@ -193,15 +208,19 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
     rule = Rule(name, push, pull, lambda record, index, scope: record)
 
     def operation(x: Any, /, *static: Any, **options: Any) -> Any:
+        if OPEN:
+            mapping = mapping_of(x, static, options)
+            if mapping is not None:
+                return mapped_call(operation, batch, mapping, (x, *static), options)
         if type(x) is not Tracer:
             return function(x, *static, **options)
         value, scope = x._primal, x._scope
-        answer = function(value, *static, **options)
+        answer = (operation if OPEN else function)(value, *static, **options)
         if type(value) is float:
             answer = as_python(answer, ())
         records = scope.records
         index = len(records)
-        records.append((rule, x._index, (value.shape if type(value) is np.ndarray else (), static, options)))
+        records.append((rule, x._index, (() if type(value) is float else value.shape, static, options)))
         return scope.make(answer, scope, index)
 
     operation.__name__ = operation.__qualname__ = name
@@ -210,7 +229,9 @@ def linear(function: Any, transpose: Directional, name: str | None = None) -> An
     return operation
 
 
-def multilinear(function: Any, *transposes: Directional, each: Directional | None = None, name: str | None = None) -> Operation:
+def multilinear(
+    function: Any, *transposes: Directional, each: Directional | None = None, name: str | None = None, batch: BatchRule | None = None
+) -> Operation:
     """Define a primitive that is linear in each of its array arguments.
 
     Args:
@@ -219,6 +240,7 @@ def multilinear(function: Any, *transposes: Directional, each: Directional | Non
             placeholder that has only shape and dtype.
         each: instead, for any number of operands and keywords only: `(n, ct, *operands, **options)` -> the cotangent of operand n.
         name: the primitive's, if not the function's.
+        batch: how it takes mapped values (`funcgrad.rules.batching`); without it they are gone through one by one, in its rules too.
 
     Returns:
         The operation.
@@ -248,10 +270,11 @@ def multilinear(function: Any, *transposes: Directional, each: Directional | Non
 
         return strong_one
 
-    rule = _rule(name, push_one, pull_one)
-    rule.strong = _rule(name, strong(push_one), strong(pull_one))
+    sees_mapped = batch is not None
+    rule = _rule(name, push_one, pull_one, sees_mapped)
+    rule.strong = _rule(name, strong(push_one), strong(pull_one), sees_mapped)
     arrays = None if each is not None else len(transposes)
-    operation = _operation(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, keeps_answer=False)
+    operation = _operation(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, False, batch)
     declare(name, "multilinear", function)
     return operation
 
@@ -263,6 +286,7 @@ def general(
     keeps: str = "x ans",
     name: str | None = None,
     strong: tuple[Sequence[Directional], Sequence[Directional]] | None = None,
+    batch: BatchRule | None = None,
 ) -> Operation:
     """Define a primitive by a jvp and a vjp for each array argument.
 
@@ -273,6 +297,7 @@ def general(
         keeps: what the rules use the values of: "x" (the operands), "ans" (the answer; None otherwise), or both.
         name: the primitive's, if not the function's.
         strong: jvps and vjps that keep exact zeros zero whatever they are multiplied with.
+        batch: how it takes mapped values (`funcgrad.rules.batching`); without it they are gone through one by one, in its rules too.
 
     Returns:
         The operation.
@@ -296,11 +321,12 @@ def general(
 
         return part
 
-    rule = _rule(name, parts(jvps), parts(vjps))
+    sees_mapped = batch is not None
+    rule = _rule(name, parts(jvps), parts(vjps), sees_mapped)
     if strong is not None:
-        rule.strong = _rule(name, parts(strong[0]), parts(strong[1]))
+        rule.strong = _rule(name, parts(strong[0]), parts(strong[1]), sees_mapped)
     kept = keeps.split()
-    operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept)
+    operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept, batch)
     declare(name, "general", function)
     return operation
 
@@ -310,6 +336,7 @@ def products(
     rules: Callable[[Any], tuple[Sequence[Directional], Sequence[Directional]]],
     keeps: str = "x ans",
     name: str | None = None,
+    batch: BatchRule | None = None,
 ) -> Operation:
     """Define a `general` primitive whose rules are products: zero where the tangent or cotangent is, whatever the factor.
 
@@ -318,6 +345,7 @@ def products(
         rules: `rules(times)` gives the jvps and the vjps, as for `general`, written with `times(t, factor)` for such products.
         keeps: as for `general`.
         name: the primitive's, if not the function's.
+        batch: as for `general`.
 
     Returns:
         The operation.
@@ -332,39 +360,4 @@ def products(
         >>> grad(products(lambda x: np.log(x), rules, keeps="x", name="ln"))(np.array(4.0))
         array(0.25)
     """
-    return general(function, *rules(lambda t, factor: factor * t), keeps, name, rules(lambda t, factor: keep_zeros(t, factor * t)))
-
-
-def _untouchable(value: Any) -> Any:
-    """The plain value of a tracer, an array read-only: it may be given as `out`."""
-    return value.value if type(value) is Tracer else value
-
-
-def nondifferentiable(function: Any) -> Operation:
-    """Declare that a function has nothing to differentiate: it sees the plain values, and its result is a constant.
-
-    Args:
-        function: NumPy's function, of any arguments.
-
-    Returns:
-        The operation. It takes the function's place on tracers too.
-
-    Raises:
-        InputValueError: another module has a primitive of that name.
-
-    Example:
-        >>> from funcgrad import grad
-        >>> floor = nondifferentiable(np.floor)
-        >>> grad(lambda x: x * floor(x))(2.5)
-        2.0
-    """
-
-    def operation(*args: Any, **options: Any) -> Any:
-        values = [_untouchable(value) for value in args]
-        answer = function(*values, **{key: _untouchable(value) for key, value in options.items()})
-        return as_python(answer, values)
-
-    operation.__name__ = operation.__qualname__ = function.__name__
-    declare(function.__name__, "nondifferentiable", function)
-    register(function, operation)
-    return operation
+    return general(function, *rules(lambda t, factor: factor * t), keeps, name, rules(lambda t, factor: keep_zeros(t, factor * t)), batch)

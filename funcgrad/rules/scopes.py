@@ -6,16 +6,16 @@ import contextlib
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from funcgrad.mapped import TRACERS
 from funcgrad.tape import Scope, innermost, thread
-from funcgrad.tracer import Tracer
 
 
 def scope_of(values: Iterable[Any]) -> Scope | None:
     """The innermost scope of those values that are tracers; None if all are plain."""
     found: Scope | None = None
     for value in values:
-        if type(value) is Tracer:
-            found = value._scope if found is None or found is value._scope else innermost(found, value._scope)
+        if type(value) in TRACERS and value._scope is not found:
+            found = value._scope if found is None else innermost(found, value._scope)
     return found
 
 

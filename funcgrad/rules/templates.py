@@ -12,6 +12,8 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import OPEN, Mapped, crossed
+from funcgrad.mapped import elementwise as mapped_elementwise
 from funcgrad.rules.values import NUMBERS, keep, plain_constant, stretch, unbroadcast
 from funcgrad.silence import quietly
 from funcgrad.tape import innermost
@@ -61,6 +63,11 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
             if type(v) is Tracer:
                 y = v._primal
                 if v._scope is not scope:
+                    if OPEN:
+                        operands = crossed((u, v))
+                        if operands is not None:
+                            u, v = operands
+                            return operation({arguments})
                     scope = innermost(scope, v._scope)
                 try:
                     ans = {call}
@@ -71,11 +78,16 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 if {plain_both}:
                     records.append((both, u._index, v._index, {both}))
                 else:
-                    shapes = x.shape if type(x) is ndarray else (), y.shape if type(y) is ndarray else (), ans.shape
+                    shapes = () if type(x) is float else x.shape, () if type(y) is float else y.shape, ans.shape
                     records.append((both_stretched, u._index, v._index, ({both}, *shapes)))
             else:
                 is_number = type(v) in NUMBERS
-                y = v if is_number else plain_constant(v, x)
+                if is_number:
+                    y = v
+                elif type(v) is Mapped and v._scope.depth > scope.depth:
+                    return mapped_elementwise(function, u, v)
+                else:
+                    y = plain_constant(v, x)
                 try:
                     ans = {call}
                 except ArithmeticError:
@@ -86,11 +98,16 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 if {plain_left}:
                     records.append((left, u._index, {left}))
                 else:
-                    records.append((left_stretched, u._index, ({left}, x.shape if type(x) is ndarray else (), ans.shape)))
+                    records.append((left_stretched, u._index, ({left}, () if type(x) is float else x.shape, ans.shape)))
         elif type(v) is Tracer:
             y, scope = v._primal, v._scope
             is_number = type(u) in NUMBERS
-            x = u if is_number else plain_constant(u, y)
+            if is_number:
+                x = u
+            elif type(u) is Mapped and u._scope.depth > scope.depth:
+                return mapped_elementwise(function, u, v)
+            else:
+                x = plain_constant(u, y)
             try:
                 ans = {call}
             except ArithmeticError:
@@ -101,7 +118,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
             if {plain_right}:
                 records.append((right, v._index, {right}))
             else:
-                records.append((right_stretched, v._index, ({right}, y.shape if type(y) is ndarray else (), ans.shape)))
+                records.append((right_stretched, v._index, ({right}, () if type(y) is float else y.shape, ans.shape)))
         else:
             x, y = u, v
             try:
@@ -187,7 +204,11 @@ def builder(source: str) -> Callable[..., Any]:
         "__name__": __name__,
         "__loader__": _Source(source),
         "NUMBERS": NUMBERS,
+        "Mapped": Mapped,
+        "OPEN": OPEN,
+        "crossed": crossed,
         "Tracer": Tracer,
+        "mapped_elementwise": mapped_elementwise,
         "keep": keep,
         "plain_constant": plain_constant,
         "quietly": quietly,

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError, InputTypeError
+from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.tape import Scope, protect
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import Tracer, plain_array
 
 NUMBERS = frozenset({float, int, np.float64})
 """Types of constants that need no look: they hold no memory that could change."""
@@ -28,7 +29,7 @@ def holds_tracer(*values: Any) -> bool:
     waiting: list[Any] = list(values)
     while waiting:
         value = waiting.pop()
-        if type(value) is Tracer:
+        if type(value) in TRACERS:
             return True
         if isinstance(value, (list, tuple)):
             waiting.extend(value)
@@ -49,7 +50,7 @@ def plain_constant(value: Any, other: Any = None) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
-    elif isinstance(value, (bool, int, float)):
+    elif isinstance(value, (bool, int, float)) or type(value) is Mapped:
         return value
     elif type(value) is complex:
         return np.complex128(value) if isinstance(other, float) else value
@@ -57,6 +58,16 @@ def plain_constant(value: Any, other: Any = None) -> Any:
         what = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else type(value).__name__
         raise InputTypeError(f"a tracer meets {what}: operands must be numbers, arrays of numbers or tracers")
     return plain_array(value) if isinstance(value, np.ndarray) else value
+
+
+def as_array(value: Any) -> Any:
+    """A plain value as an array; a mapped one as it is, and a tracer of the code around a mapping, which one example of it may be."""
+    return value if type(value) in TRACERS else np.asarray(value)
+
+
+def is_array(value: Any) -> bool:
+    """Whether a plain value is an array or a scalar of NumPy's, or a mapped value."""
+    return isinstance(value, (np.ndarray, np.generic)) or type(value) is Mapped
 
 
 def is_complex(value: Any) -> bool:
@@ -70,19 +81,6 @@ def real_part(value: Any) -> Any:
 
 
 _FLOAT = np.dtype(float)
-
-
-def plain_array(array: np.ndarray) -> np.ndarray:
-    """An array without the ways of its subclass.
-
-    Raises:
-        InputTypeError: it is masked, or a np.matrix, whose product is another one.
-    """
-    if isinstance(array, np.ma.MaskedArray):
-        raise InputTypeError("a masked array meets a tracer, and its mask would be lost: use np.where(mask, ..., array.filled(0.0))")
-    if isinstance(array, np.matrix):
-        raise InputTypeError("a np.matrix meets a tracer, and means another product by *: use np.asarray(matrix), and @ for the product")
-    return np.asarray(array)
 
 
 def keep(value: Any, scope: Scope) -> Any:
@@ -106,9 +104,12 @@ def shape_of(value: Any) -> tuple[int, ...]:
 
 def placeholder(value: Any) -> Any:
     """Shape and dtype of an operand that a rule does not need the values of, in next to no memory."""
-    if type(value) is np.ndarray:
+    if type(value) in _WITH_SHAPE:
         return np.ndarray(value.shape, value.dtype, np.zeros((), value.dtype), strides=(0,) * value.ndim)
     return value
+
+
+_WITH_SHAPE = frozenset({np.ndarray, Mapped, Tracer})
 
 
 def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
@@ -120,7 +121,7 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
         return _ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 and own[0] <= 1024 else np.add.reduce(cotangent, 0)
     extra = len(own) - len(shape)
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
-    part = cotangent.sum(axis=axes) if type(cotangent) is Tracer else np.add.reduce(cotangent, axis=axes)
+    part = cotangent.sum(axis=axes) if type(cotangent) in TRACERS else np.add.reduce(cotangent, axis=axes)
     return part if part.shape == shape else part.reshape(shape)
 
 

@@ -7,6 +7,7 @@ its own functions and lets the rest pass through here.
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable
 from types import ModuleType
 from typing import Any
@@ -14,12 +15,18 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import OPEN
+from funcgrad.ops.scipy.examples import is_differentiated, over_examples
 from funcgrad.primitive import operation_of
+from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.values import holds_tracer
 
 
 class WithoutRule:
-    """A function or class of SciPy that refuses tracers by name, and so do its methods (`scipy.stats.norm.entropy`)."""
+    """A function or class of SciPy that refuses tracers by name, and so do its methods (`scipy.stats.norm.entropy`).
+
+    Of mapped values it is called for each example.
+    """
 
     def __init__(self, wrapped: Any, name: str) -> None:
         functools.update_wrapper(self, wrapped, updated=())
@@ -27,12 +34,14 @@ class WithoutRule:
 
     def __call__(self, *args: Any, **options: Any) -> Any:
         """SciPy's own, unless a tracer is among the arguments."""
-        if holds_tracer(args, options):
+        if not holds_tracer(args, options):
+            return self.__wrapped__(*args, **options)
+        if inner_mapping(args, options) is None or is_differentiated(args, options):
             raise NoRuleError(
                 f"{self.__name__} has no derivative rule yet: compose it from operations that have one, or use "
                 "funcgrad.stop_gradient(x) where its result is to count as a constant"
             )
-        return self.__wrapped__(*args, **options)
+        return over_examples(self)(*args, **options)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("__"):
@@ -115,11 +124,17 @@ def without_rules(module: ModuleType, own: Iterable[str] = ()) -> tuple[Callable
     return attribute, names
 
 
-def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def _is_beside(names: Iterable[str], arguments: dict[str, Any]) -> bool:
+    """Whether a mapped value is in other arguments than those."""
+    return inner_mapping([value for name, value in arguments.items() if name not in names]) is not None
+
+
+def in_place_of(function: Callable[..., Any], mapped: str | None = None) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """A decorator for what answers for a function of SciPy on tracers: on plain values SciPy's own answers.
 
     Args:
         function: SciPy's.
+        mapped: the names of those arguments that may be mapped; where others are, it is called for each example. None for all names.
 
     Returns:
         The decorator.
@@ -136,8 +151,14 @@ def in_place_of(function: Callable[..., Any]) -> Callable[[Callable[..., Any]], 
     def decorate(operation: Callable[..., Any]) -> Callable[..., Any]:
         @functools.wraps(operation)
         def either(*args: Any, **options: Any) -> Any:
-            return (operation if holds_tracer(args, options) else function)(*args, **options)
+            if not holds_tracer(args, options):
+                return function(*args, **options)
+            if OPEN and signature is not None and _is_beside(names, signature.bind(*args, **options).arguments):
+                return looped(*args, **options)
+            return operation(*args, **options)
 
+        looped, names = over_examples(either), (mapped or "").split()
+        signature = None if mapped is None else inspect.signature(operation)
         return either
 
     return decorate

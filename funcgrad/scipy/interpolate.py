@@ -1,6 +1,7 @@
 """SciPy's interpolation. On plain arrays all is SciPy's own; on tracers what stands here has derivatives, and the rest raises.
 
-Splines have derivatives with respect to the values, the places of the data, and the points where they are evaluated.
+Splines have derivatives with respect to the values, the places of the data, and the points where they are evaluated. Made of values that
+`vmap` maps, an interpolant is one for each example, one after the other; the points of all examples are taken at once.
 """
 
 from __future__ import annotations
@@ -11,8 +12,12 @@ import numpy as _np
 import scipy.interpolate as _interpolate
 
 from funcgrad.errors import NoRuleError as _NoRuleError
+from funcgrad.mapped import OPEN as _OPEN
+from funcgrad.mapped import bare as _bare
 from funcgrad.ops.arrays.creation import asarray as _asarray
 from funcgrad.ops.scipy import interpolate as _ops
+from funcgrad.ops.scipy.examples import over_examples as _over_examples
+from funcgrad.rules.batching import inner_mapping as _inner_mapping
 from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
@@ -26,7 +31,15 @@ def _plain(value: Any) -> Any:
 
 
 class _Named(type):
-    """Classes whose instances SciPy's of the same name count for, and whose other attributes are SciPy's (`PPoly.from_spline`)."""
+    """Classes whose instances SciPy's of the same name count for, and whose other attributes are SciPy's (`PPoly.from_spline`).
+
+    Of mapped values an interpolant is made for each example.
+    """
+
+    def __call__(cls, *args: Any, **options: Any) -> Any:
+        if _OPEN and _inner_mapping(args, options) is not None:
+            return _Each(cls, super().__call__, *args, **options)
+        return super().__call__(*args, **options)
 
     def __getattr__(cls, name: str) -> Any:
         found = getattr(getattr(_interpolate, cls.__name__, None), name) if not name.startswith("_") else None
@@ -35,8 +48,62 @@ class _Named(type):
         return _guarded(found, f"scipy.interpolate.{cls.__name__}.{name}")
 
     def __instancecheck__(cls, value: Any) -> bool:
+        if type(value) is _Each:
+            return issubclass(value._kind, cls)
         kind = getattr(_interpolate, cls.__name__, None)
         return super().__instancecheck__(value) or (kind is not None and isinstance(value, kind))
+
+
+_SAME = ("axis", "extrapolate", "method", "bounds_error", "fill_value")
+"""Attributes that are no numbers of the interpolant's."""
+
+
+class _Each:
+    """An interpolant for each example of mapped values; what it is asked, each is asked. `_which` is the number of the example's."""
+
+    def __init__(self, kind: Any, make: Any, *args: Any, **options: Any) -> None:
+        self._kind = kind
+        self._all: list[Any] = []
+        self._which = self._asked(lambda *args, **options: self._numbered(make(*args, **options)), *args, **options)
+
+    def _numbered(self, one: Any) -> Any:
+        self._all.append(one)
+        return _np.intp(len(self._all) - 1)
+
+    def _asked(self, ask: Any, *args: Any, **options: Any) -> Any:
+        ask.__name__ = self._kind.__name__
+        return _over_examples(ask)(*args, **options)
+
+    def _one(self, which: Any) -> Any:
+        return self._all[int(which)]  # number 0 where there is no example: one that was made up
+
+    def __call__(self, *args: Any, **options: Any) -> Any:
+        return self._asked(lambda which, *args, **options: self._one(which)(*args, **options), self._which, *args, **options)
+
+    def derivative(self, nu: int = 1) -> _Each:
+        return _Each(PPoly, lambda which: self._one(which).derivative(nu), self._which)
+
+    def antiderivative(self, nu: int = 1) -> _Each:
+        return _Each(PPoly, lambda which: self._one(which).antiderivative(nu), self._which)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        first = getattr(self._all[0], name)
+        if name in _SAME:
+            return first
+        if not callable(first):
+            return self._asked(lambda which: getattr(self._one(which), name), self._which)
+
+        def method(*args: Any, **options: Any) -> Any:
+            return self._asked(
+                lambda which, *args, **options: getattr(self._one(which), name)(*args, **options), self._which, *args, **options
+            )
+
+        return method
+
+    def __repr__(self) -> str:
+        return f"<{self._kind.__name__} for each example>"
 
 
 class _Interpolant(metaclass=_Named):
@@ -53,7 +120,7 @@ class _Interpolant(metaclass=_Named):
         if name.startswith("__") or name in ("_plain", "_is_traced"):
             raise AttributeError(name)
         value = getattr(self._plain, name)
-        if self._is_traced and name not in ("axis", "extrapolate", "method", "bounds_error", "fill_value"):
+        if self._is_traced and name not in _SAME:
             raise _NoRuleError(f"scipy.interpolate.{type(self._plain).__name__}.{name} has no derivative rule yet")
         return value
 
@@ -243,17 +310,17 @@ class RegularGridInterpolator(_Interpolant):
             raise _NoRuleError(f"scipy.interpolate.RegularGridInterpolator by the method {method!r} has no derivative rule yet; linear has")
         points = _coordinates(xi, len(self._sizes))
         if self._plain.bounds_error:
-            self._plain(_raw(points))  # raises
-        return _ops.on_grid(self._values, points, self._grids, self._sizes, None if self._plain.bounds_error else self._fill)
+            self._plain(_bare(points))  # raises
+        return _ops.on_grid(self._values, self._grids, points, self._sizes, None if self._plain.bounds_error else self._fill)
 
 
-@_in_place_of(_interpolate.interpn)
+@_in_place_of(_interpolate.interpn, "points values xi")
 def interpn(points: Any, values: Any, xi: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = _np.nan) -> Any:
     """scipy.interpolate.interpn."""
     return RegularGridInterpolator(points, values, method, bounds_error, fill_value)(xi)
 
 
-@_in_place_of(_interpolate.pchip_interpolate)
+@_in_place_of(_interpolate.pchip_interpolate, "xi yi x")
 def pchip_interpolate(xi: Any, yi: Any, x: Any, der: Any = 0, axis: int = 0) -> Any:
     """scipy.interpolate.pchip_interpolate."""
     interpolant = PchipInterpolator(xi, yi, axis)

@@ -13,6 +13,7 @@ import numpy as _np
 import scipy.linalg as _linalg
 
 from funcgrad.errors import NoRuleError as _NoRuleError
+from funcgrad.mapped import bare as _bare
 from funcgrad.ops.arrays.creation import asarray as _asarray
 from funcgrad.ops.scipy import decompositions as _factors
 from funcgrad.ops.scipy import linalg as _ops
@@ -21,6 +22,7 @@ from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
 from funcgrad.scipy.fallback import without_rules as _without_rules
+from funcgrad.scipy.matrix_functions import funm as funm
 
 
 def _arrays(check_finite: bool, *values: Any) -> list[Any]:
@@ -28,7 +30,7 @@ def _arrays(check_finite: bool, *values: Any) -> list[Any]:
     arrays = [_asarray(value) for value in values]
     if check_finite:
         for array in arrays:
-            _np.asarray_chkfinite(_raw(array))
+            _np.asarray_chkfinite(_bare(array))
     return arrays
 
 
@@ -63,7 +65,7 @@ def _trans(trans: int | str) -> int:
 # ------------------------------------------------------------------------------------------------ systems of equations
 
 
-@_in_place_of(_linalg.solve)
+@_in_place_of(_linalg.solve, "a b")
 def solve(
     a: Any,
     b: Any,
@@ -79,7 +81,7 @@ def solve(
     return _ops.solve(_ops.assumed(a, assume_a, lower), b, assume_a, lower, transposed)
 
 
-@_in_place_of(_linalg.solve_triangular)
+@_in_place_of(_linalg.solve_triangular, "a b")
 def solve_triangular(
     a: Any,
     b: Any,
@@ -93,7 +95,7 @@ def solve_triangular(
     return _ops.solve_triangular(*_arrays(check_finite, a, b), _trans(trans), lower, unit_diagonal)
 
 
-@_in_place_of(_linalg.solve_banded)
+@_in_place_of(_linalg.solve_banded, "ab b")
 def solve_banded(
     l_and_u: tuple[int, int], ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, check_finite: bool = True
 ) -> Any:
@@ -101,7 +103,7 @@ def solve_banded(
     return _ops.solve_banded(*_arrays(check_finite, ab, b), *l_and_u)
 
 
-@_in_place_of(_linalg.solveh_banded)
+@_in_place_of(_linalg.solveh_banded, "ab b")
 def solveh_banded(
     ab: Any, b: Any, overwrite_ab: bool = False, overwrite_b: bool = False, lower: bool = False, check_finite: bool = True
 ) -> Any:
@@ -117,19 +119,19 @@ def _column_and_row(c_or_cr: Any) -> tuple[Any, Any]:
     return column, _np.conj(column) if _np.iscomplexobj(_raw(column)) else column
 
 
-@_in_place_of(_linalg.solve_toeplitz)
+@_in_place_of(_linalg.solve_toeplitz, "c_or_cr b")
 def solve_toeplitz(c_or_cr: Any, b: Any, check_finite: bool = True) -> Any:
     """scipy.linalg.solve_toeplitz."""
     return _ops.solve_toeplitz(*_arrays(check_finite, *_column_and_row(c_or_cr), b))
 
 
-@_in_place_of(_linalg.matmul_toeplitz)
+@_in_place_of(_linalg.matmul_toeplitz, "c_or_cr x")
 def matmul_toeplitz(c_or_cr: Any, x: Any, check_finite: bool = False, workers: int | None = None) -> Any:
     """scipy.linalg.matmul_toeplitz."""
     return _ops.matmul_toeplitz(*_arrays(check_finite, *_column_and_row(c_or_cr), x), workers)
 
 
-@_in_place_of(_linalg.solve_discrete_lyapunov)
+@_in_place_of(_linalg.solve_discrete_lyapunov, "a q")
 def solve_discrete_lyapunov(a: Any, q: Any, method: str | None = None) -> Any:
     """scipy.linalg.solve_discrete_lyapunov."""
     return _ops.solve_discrete_lyapunov(a, q, method)
@@ -142,14 +144,14 @@ solve_continuous_lyapunov = solve_lyapunov = _alike(_linalg.solve_continuous_lya
 # ------------------------------------------------------------------------------------------------ inverses and sizes
 
 
-@_in_place_of(_linalg.inv)
+@_in_place_of(_linalg.inv, "a")
 def inv(a: Any, overwrite_a: bool = False, check_finite: bool = True, **structure: Any) -> Any:
     """scipy.linalg.inv, also with `assume_a` and `lower` where SciPy has them."""
     (a,) = _arrays(check_finite, a)
     return _factors.inv(_ops.assumed(a, structure.get("assume_a"), structure.get("lower", False)), **structure)
 
 
-@_in_place_of(_linalg.pinv)
+@_in_place_of(_linalg.pinv, "")
 def pinv(a: Any, *, return_rank: bool = False, check_finite: bool = True, **tolerances: Any) -> Any:
     """scipy.linalg.pinv; the rank counts as constant."""
     (a,) = _arrays(check_finite, a)
@@ -157,7 +159,7 @@ def pinv(a: Any, *, return_rank: bool = False, check_finite: bool = True, **tole
     return (inverse, _linalg.pinv(_raw(a), return_rank=True, **tolerances)[1]) if return_rank else inverse
 
 
-@_in_place_of(_linalg.lstsq)
+@_in_place_of(_linalg.lstsq, "")
 def lstsq(
     a: Any,
     b: Any,
@@ -180,13 +182,13 @@ def lstsq(
     )
 
 
-@_in_place_of(_linalg.det)
+@_in_place_of(_linalg.det, "a")
 def det(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.det."""
     return _factors.det(*_arrays(check_finite, a))
 
 
-@_in_place_of(_linalg.norm)
+@_in_place_of(_linalg.norm, "a")
 def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, check_finite: bool = True) -> Any:  # noqa: A002
     """scipy.linalg.norm; 0 at 0."""
     return _factors.norm(*_arrays(check_finite, a), ord, axis, keepdims)
@@ -195,7 +197,7 @@ def norm(a: Any, ord: Any = None, axis: Any = None, keepdims: bool = False, chec
 # ------------------------------------------------------------------------------------------------ factorizations
 
 
-@_in_place_of(_linalg.cholesky)
+@_in_place_of(_linalg.cholesky, "a")
 def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.cholesky."""
     return _factors.cholesky(*_arrays(check_finite, a), lower)
@@ -204,7 +206,7 @@ def cholesky(a: Any, lower: bool = False, overwrite_a: bool = False, check_finit
 _KEEPS_THE_OTHER_TRIANGLE = bool(_linalg.cho_factor(_np.array([[1.0, 7.0], [0.0, 1.0]]), lower=True)[0][0, 1] == 7.0)
 
 
-@_in_place_of(_linalg.cho_factor)
+@_in_place_of(_linalg.cho_factor, "a")
 def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, bool]:
     """scipy.linalg.cho_factor. The other triangle is what SciPy makes it: what it was, or, in newer versions, zero."""
     (a,) = _arrays(check_finite, a)
@@ -215,14 +217,14 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
     return _np.where(own if lower else own.T, factor, a.astype(factor.dtype)), lower
 
 
-@_in_place_of(_linalg.cho_solve)
+@_in_place_of(_linalg.cho_solve, "c_and_lower b")
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.cho_solve."""
     factor, lower = c_and_lower
     return _factors.cho_solve(*_arrays(check_finite, factor, b), lower)
 
 
-@_in_place_of(_linalg.lu_factor)
+@_in_place_of(_linalg.lu_factor, "")
 def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> tuple[Any, _np.ndarray]:
     """scipy.linalg.lu_factor of square matrices; the pivots count as constant."""
     (a,) = _arrays(check_finite, a)
@@ -231,14 +233,14 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     return _factors.lu_factor(a, _factors.permutation(pivots)), pivots
 
 
-@_in_place_of(_linalg.lu_solve)
+@_in_place_of(_linalg.lu_solve, "")
 def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.lu_solve."""
     factors, pivots = lu_and_piv
     return _factors.lu_solve(*_arrays(check_finite, factors, b), _np.asarray(pivots), trans)
 
 
-@_in_place_of(_linalg.lu)
+@_in_place_of(_linalg.lu, "")
 def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite: bool = True, p_indices: bool = False) -> tuple[Any, ...]:
     """scipy.linalg.lu of square matrices; the permutation counts as constant."""
     (a,) = _arrays(check_finite, a)
@@ -250,7 +252,7 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
     return order if p_indices else _linalg.lu(_raw(a), check_finite=False)[0], lower, upper
 
 
-@_in_place_of(_linalg.qr)
+@_in_place_of(_linalg.qr, "")
 def qr(
     a: Any, overwrite_a: bool = False, lwork: int | None = None, mode: str = "full", pivoting: bool = False, check_finite: bool = True
 ) -> Any:
@@ -263,7 +265,7 @@ def qr(
     return (r,) if mode == "r" else (q, r)
 
 
-@_in_place_of(_linalg.svd)
+@_in_place_of(_linalg.svd, "")
 def svd(
     a: Any,
     full_matrices: bool = True,
@@ -277,20 +279,20 @@ def svd(
     return tuple(_factors.svd(a, bool(full_matrices), lapack_driver)) if compute_uv else _factors.svdvals(a)
 
 
-@_in_place_of(_linalg.svdvals)
+@_in_place_of(_linalg.svdvals, "a")
 def svdvals(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.svdvals."""
     return _factors.svdvals(*_arrays(check_finite, a))
 
 
-@_in_place_of(_linalg.polar)
+@_in_place_of(_linalg.polar, "a")
 def polar(a: Any, side: str = "right") -> tuple[Any, Any]:
     """scipy.linalg.polar, of matrices of full rank."""
     a = _asarray(a)
     return _factors.polar_unitary(a, side), _factors.polar_positive(a, side)
 
 
-@_in_place_of(_linalg.eigh)
+@_in_place_of(_linalg.eigh, "")
 def eigh(
     a: Any,
     b: Any = None,
@@ -301,20 +303,20 @@ def eigh(
     check_finite: bool = True,
     **options: Any,
 ) -> Any:
-    """scipy.linalg.eigh of one matrix, all eigenvalues. Equal ones: right for functions that are symmetric in them."""
+    """scipy.linalg.eigh of one matrix, all eigenvalues. Of equal ones what `numpy.linalg.eigh` says holds: `funm` is exact there."""
     _refuse("eigh", b=b, **options)
     (a,) = _arrays(check_finite, a)
     return _factors.eigvalsh(a, lower, driver) if eigvals_only else tuple(_factors.eigh(a, lower, driver))
 
 
-@_in_place_of(_linalg.eigvalsh)
+@_in_place_of(_linalg.eigvalsh, "a")
 def eigvalsh(a: Any, b: Any = None, *, lower: bool = True, driver: str | None = None, check_finite: bool = True, **options: Any) -> Any:
     """scipy.linalg.eigvalsh of one matrix, all eigenvalues. Equal ones: right for functions that are symmetric in them."""
     _refuse("eigvalsh", b=b, **options)
     return _factors.eigvalsh(*_arrays(check_finite, a), lower, driver)
 
 
-@_in_place_of(_linalg.eig)
+@_in_place_of(_linalg.eig, "")
 def eig(
     a: Any,
     b: Any = None,
@@ -331,7 +333,7 @@ def eig(
     return tuple(_factors.eig(a)) if right else _factors.eigvals(a)
 
 
-@_in_place_of(_linalg.eigvals)
+@_in_place_of(_linalg.eigvals, "a")
 def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool = True, homogeneous_eigvals: bool = False) -> Any:
     """scipy.linalg.eigvals of one matrix with a full set of eigenvectors."""
     _refuse("eigvals", b=b, homogeneous_eigvals=homogeneous_eigvals)
@@ -341,14 +343,13 @@ def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool
 # ------------------------------------------------------------------------------------------------ functions of matrices
 
 
-expm = _alike(_linalg.expm, _functions.expm)
-logm = _alike(_linalg.logm, _functions.logm)
+expm, logm = _alike(_linalg.expm, _functions.expm), _alike(_linalg.logm, _functions.logm)
 cosm, sinm, tanm = _alike(_linalg.cosm, _functions.cosm), _alike(_linalg.sinm, _functions.sinm), _alike(_linalg.tanm, _functions.tanm)
 coshm, sinhm = _alike(_linalg.coshm, _functions.coshm), _alike(_linalg.sinhm, _functions.sinhm)
 tanhm = _alike(_linalg.tanhm, _functions.tanhm)
 
 
-@_in_place_of(_linalg.expm_frechet)
+@_in_place_of(_linalg.expm_frechet, "A E")
 def expm_frechet(A: Any, E: Any, method: str | None = None, compute_expm: bool = True, check_finite: bool = True) -> Any:
     """scipy.linalg.expm_frechet."""
     A, E = _arrays(check_finite, A, E)
@@ -356,13 +357,13 @@ def expm_frechet(A: Any, E: Any, method: str | None = None, compute_expm: bool =
     return (_functions.expm_beside(A, E, method), derivative) if compute_expm else derivative
 
 
-@_in_place_of(_linalg.sqrtm)
+@_in_place_of(_linalg.sqrtm, "A")
 def sqrtm(A: Any) -> Any:
     """scipy.linalg.sqrtm; not for matrices that have opposite eigenvalues, or two of zero, in their root."""
     return _functions.sqrtm(_asarray(A))
 
 
-@_in_place_of(_linalg.fractional_matrix_power)
+@_in_place_of(_linalg.fractional_matrix_power, "A")
 def fractional_matrix_power(A: Any, t: float) -> Any:
     """scipy.linalg.fractional_matrix_power; the exponent is static."""
     return _functions.fractional_matrix_power(_asarray(A), t)
@@ -371,13 +372,13 @@ def fractional_matrix_power(A: Any, t: float) -> Any:
 # ------------------------------------------------------------------------------------------------ special matrices
 
 
-@_in_place_of(_linalg.toeplitz)
+@_in_place_of(_linalg.toeplitz, "c r")
 def toeplitz(c: Any, r: Any = None) -> Any:
     """scipy.linalg.toeplitz."""
     return _ops.toeplitz(*_column_and_row(c if r is None else (c, r)))
 
 
-@_in_place_of(_linalg.hankel)
+@_in_place_of(_linalg.hankel, "c r")
 def hankel(c: Any, r: Any = None) -> Any:
     """scipy.linalg.hankel."""
     c = _asarray(c)
@@ -390,7 +391,7 @@ khatri_rao = _alike(_linalg.khatri_rao, _ops.khatri_rao)
 block_diag = _alike(_linalg.block_diag, lambda *arrs: _ops.arranged(_linalg.block_diag, *arrs))
 
 
-@_in_place_of(_linalg.convolution_matrix)
+@_in_place_of(_linalg.convolution_matrix, "a")
 def convolution_matrix(a: Any, n: int, mode: str = "full") -> Any:
     """scipy.linalg.convolution_matrix."""
     return _ops.arranged(lambda a: _linalg.convolution_matrix(a, n, mode), _asarray(a))

@@ -25,7 +25,7 @@ from funcgrad.scipy.fallback import without_rules as _without_rules
 # ------------------------------------------------------------------------------------------------ interpolation
 
 
-@_in_place_of(_ndimage.map_coordinates)
+@_in_place_of(_ndimage.map_coordinates, "input coordinates")
 def map_coordinates(
     input: Any,  # noqa: A002
     coordinates: Any,
@@ -40,7 +40,7 @@ def map_coordinates(
     return _ops.map_coordinates(_asarray(input), _asarray(coordinates), order, mode, cval, prefilter)
 
 
-@_in_place_of(_ndimage.shift)
+@_in_place_of(_ndimage.shift, "input shift")
 def shift(
     input: Any,  # noqa: A002
     shift: Any,
@@ -55,7 +55,7 @@ def shift(
     return _ops.shift(_asarray(input), _asarray(shift), order, mode, cval, prefilter)
 
 
-@_in_place_of(_ndimage.affine_transform)
+@_in_place_of(_ndimage.affine_transform, "input matrix offset")
 def affine_transform(
     input: Any,  # noqa: A002
     matrix: Any,
@@ -74,14 +74,14 @@ def affine_transform(
     return _ops.affine_transform(x, _asarray(matrix), _asarray(offset), shape, order, mode, cval, prefilter)
 
 
-@_in_place_of(_ndimage.spline_filter1d)
+@_in_place_of(_ndimage.spline_filter1d, "input")
 def spline_filter1d(input: Any, order: int = 3, axis: int = -1, output: Any = _np.float64, mode: str = "mirror") -> Any:  # noqa: A002
     """scipy.ndimage.spline_filter1d, in double precision."""
     _ops.refuse_mode("spline_filter1d", mode, None if output is _np.float64 else output)
     return _ops.spline_filter1d(_asarray(input), order, axis % len(_shape_of(input)), mode)
 
 
-@_in_place_of(_ndimage.spline_filter)
+@_in_place_of(_ndimage.spline_filter, "input")
 def spline_filter(input: Any, order: int = 3, output: Any = _np.float64, mode: str = "mirror") -> Any:  # noqa: A002
     """scipy.ndimage.spline_filter, in double precision."""
     _ops.refuse_mode("spline_filter", mode, None if output is _np.float64 else output)
@@ -106,7 +106,7 @@ def _filtering(function: Callable[..., Any], call: Callable[[Any, dict[str, Any]
     filtered.__name__ = filtered.__qualname__ = function.__name__
     filtered.__doc__ = f"scipy.ndimage.{function.__name__}."
     filtered.__signature__ = signature  # type: ignore[attr-defined]
-    return _in_place_of(function)(filtered)
+    return _in_place_of(function, "input weights")(filtered)
 
 
 def _with_static_weights(function: Callable[..., Any], operation: Callable[..., Any]) -> Callable[..., Any]:

@@ -9,9 +9,9 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import TreeError
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.rules.values import is_complex, raw, real_part, shape_of
-from funcgrad.tracer import Tracer
 
 
 def as_vector(value: Any) -> Any:
@@ -22,7 +22,7 @@ def as_vector(value: Any) -> Any:
 
 def _as_number(part: Any) -> Any:
     """A Python float, where that is possible."""
-    return part if type(part) is Tracer or is_complex(part) else float(part)
+    return part if type(part) in TRACERS or is_complex(part) else float(part)
 
 
 class Packing:

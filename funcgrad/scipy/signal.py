@@ -28,28 +28,28 @@ def _conjugate(x: Any) -> Any:
     return _np.conj(x) if _np.iscomplexobj(_raw(x)) else x
 
 
-@_in_place_of(_signal.convolve)
+@_in_place_of(_signal.convolve, "in1 in2")
 def convolve(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """scipy.signal.convolve."""
     x, y, axes = _pair(in1, in2)
     return _ops.convolve(x, y, mode, method, axes)
 
 
-@_in_place_of(_signal.correlate)
+@_in_place_of(_signal.correlate, "in1 in2")
 def correlate(in1: Any, in2: Any, mode: str = "full", method: str = "auto") -> Any:
     """scipy.signal.correlate."""
     x, y, _ = _pair(in1, in2)
     return _ops.correlate(x, _conjugate(y), mode, method)
 
 
-@_in_place_of(_signal.fftconvolve)
+@_in_place_of(_signal.fftconvolve, "in1 in2")
 def fftconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """scipy.signal.fftconvolve."""
     x, y, all_axes = _pair(in1, in2)
     return _ops.fftconvolve(x, y, mode, None, all_axes if axes is None else _normalized_axes(axes, len(all_axes)))
 
 
-@_in_place_of(_signal.oaconvolve)
+@_in_place_of(_signal.oaconvolve, "in1 in2")
 def oaconvolve(in1: Any, in2: Any, mode: str = "full", axes: Any = None) -> Any:
     """scipy.signal.oaconvolve."""
     x, y, all_axes = _pair(in1, in2)
@@ -67,7 +67,7 @@ def _is_swapped(x: Any, y: Any, mode: str, boundary: str, fillvalue: Any) -> boo
     return mode == "valid" and all(n < m for n, m in zip(_shape_of(x), _shape_of(y), strict=True))
 
 
-@_in_place_of(_signal.convolve2d)
+@_in_place_of(_signal.convolve2d, "in1 in2")
 def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """scipy.signal.convolve2d."""
     x, y, _ = _pair(in1, in2)
@@ -76,7 +76,7 @@ def convolve2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", f
     return _ops.convolve2d(x, y, mode, boundary)
 
 
-@_in_place_of(_signal.correlate2d)
+@_in_place_of(_signal.correlate2d, "in1 in2")
 def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", fillvalue: Any = 0) -> Any:
     """scipy.signal.correlate2d."""
     x, y, _ = _pair(in1, in2)
@@ -85,7 +85,7 @@ def correlate2d(in1: Any, in2: Any, mode: str = "full", boundary: str = "fill", 
     return _ops.correlate2d(x, _conjugate(y), mode, boundary)
 
 
-@_in_place_of(_signal.lfilter)
+@_in_place_of(_signal.lfilter, "b a x")
 def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """scipy.signal.lfilter, from rest; with respect to the coefficients too."""
     if zi is not None:
@@ -93,7 +93,7 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return _ops.lfilter(_np.atleast_1d(_asarray(b)), _np.atleast_1d(_asarray(a)), _asarray(x), axis)
 
 
-@_in_place_of(_signal.sosfilt)
+@_in_place_of(_signal.sosfilt, "x")
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """scipy.signal.sosfilt, from rest; the coefficients are static."""
     if zi is not None or _raw(sos) is not sos:
@@ -101,7 +101,7 @@ def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return _ops.sosfilt(_asarray(x), _np.asarray(sos), axis)
 
 
-@_in_place_of(_signal.detrend)
+@_in_place_of(_signal.detrend, "data")
 def detrend(data: Any, axis: int = -1, type: str = "linear", bp: Any = 0, overwrite_data: bool = False) -> Any:  # noqa: A002
     """scipy.signal.detrend."""
     return _ops.detrend(_asarray(data), axis, type, bp)

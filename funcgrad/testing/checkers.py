@@ -27,6 +27,11 @@ TOLERANCE = 1e-6
 _SEED = 20
 
 
+def tolerance_of(value: Any) -> float:
+    """What a value of that dtype may differ by, if nothing else is said."""
+    return TOLERANCES.get(str(getattr(value, "dtype", "float64")), TOLERANCE)
+
+
 class _Check:
     """What is the same throughout one call of a checker: what it is called, what may differ, and the source of directions."""
 
@@ -59,7 +64,7 @@ class _Check:
 
     def tolerances(self, values: Sequence[Any]) -> tuple[float, float]:
         """atol and rtol, by default those of the narrowest dtype."""
-        own = max(TOLERANCES.get(str(getattr(value, "dtype", "float64")), TOLERANCE) for value in (0.0, *values))
+        own = max(map(tolerance_of, (0.0, *values)))
         return own if self.atol is None else self.atol, own if self.rtol is None else self.rtol
 
 

@@ -14,8 +14,9 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.ops.operators import in_kind
-from funcgrad.rules.values import is_complex, raw, real_part, shape_of
+from funcgrad.rules.values import is_array, is_complex, raw, real_part, shape_of
 from funcgrad.silence import quietly
 from funcgrad.tape import check_open, thread
 from funcgrad.tracer import Tracer
@@ -66,7 +67,7 @@ def checked_holomorphic(name: str, what: str, values: Sequence[Any]) -> None:
 
 def kind_of(value: Any) -> str:
     """A number or an array as messages name it."""
-    return f"dtype {value.dtype}" if isinstance(value, (np.ndarray, np.generic)) else f"a {type(value).__name__}"
+    return f"dtype {value.dtype}" if is_array(value) else f"a {type(value).__name__}"
 
 
 def checked_argnums(argnums: Argnums) -> tuple[tuple[int, ...], bool]:
@@ -116,19 +117,19 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         return float(value)
     if kind is complex:
         return np.complex128(value)
-    if (kind is np.ndarray or isinstance(value, np.generic)) and value.dtype.kind in "fc":
+    if (kind is np.ndarray or kind is Mapped or isinstance(value, np.generic)) and value.dtype.kind in "fc":
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
     place = f"argument {argument}" + (f" at {path}" if path else "")
-    if isinstance(value, (np.ndarray, np.generic)):
+    if is_array(value):
         got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind not in "fc" else f"a {kind.__name__}"
     else:
         got = f"{value!r:.60} ({kind.__name__})"
     if isinstance(value, np.ma.MaskedArray):
         remedy = "use array.filled(...)"
-    elif isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biu":
+    elif is_array(value) and value.dtype.kind in "biu":
         remedy = "use np.asarray(x, float), or leave it out of argnums"
     elif dataclasses.is_dataclass(value):
         remedy = f"make its class a tree with funcgrad.tree.register_dataclass({kind.__name__}), or leave it out of argnums"
@@ -140,7 +141,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
 def zeros(value: Any) -> Any:
     """The zero of the space of a leaf or an output: 0.0 for a Python float, an array of its shape and dtype else."""
     value = raw(value)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) or type(value) is Mapped:
         return np.zeros(value.shape, value.dtype)
     return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
 
@@ -153,7 +154,7 @@ def ones(value: Any) -> Any:
     value = raw(value)
     if type(value) is np.float64:
         return _ONE
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) or type(value) is Mapped:
         return np.ones(value.shape, value.dtype)
     return value.dtype.type(1) if isinstance(value, np.generic) else 1.0
 
@@ -177,12 +178,15 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
             value = real_part(value)
         if value is None:
             result.append(zeros(primal))
+        elif type(value) is Mapped:
+            dtype = getattr(primal, "dtype", FLOAT64)
+            result.append(value if value.dtype == dtype else value.astype(dtype))
         elif type(value) is Tracer:
-            dtype = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else FLOAT64
-            if type(value._primal) is not type(primal) or value.dtype != dtype:
-                value = in_kind(value, type(primal), dtype)
+            dtype = getattr(primal, "dtype", FLOAT64)
+            if (type(value._primal) is not type(primal) and type(value._primal) is not Mapped) or value.dtype != dtype:
+                value = in_kind(value, np.ndarray if type(primal) is Mapped else type(primal), dtype)
             result.append(value)
-        elif type(primal) is not np.ndarray:
+        elif type(primal) is not np.ndarray and type(primal) is not Mapped:
             result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
         else:
             if type(value) is not np.ndarray:
@@ -218,11 +222,11 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
         is_number = isinstance(one, (Tracer, np.ndarray, np.generic, float, int, complex))
         if not is_number or isinstance(one, (bool, np.ma.MaskedArray, np.matrix)):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
-        if type(one) is Tracer:
+        if type(one) in TRACERS:
             check_open(one._scope, thread.scope, name)
         elif isinstance(one, np.ndarray):
             one = np.asarray(one)
-        wanted = primal.dtype if isinstance(primal, (np.ndarray, np.generic)) else np.dtype(float)
+        wanted = getattr(primal, "dtype", FLOAT64)
         if shape_of(one) != shape_of(primal):
             raise InputValueError(f"{name}: {place} must have shape {shape_of(primal)}, got {shape_of(one)}")
         if isinstance(one, (float, int)) and not isinstance(one, np.generic):

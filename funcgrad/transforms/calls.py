@@ -8,6 +8,7 @@ those pull come together in a `Bundle` at the call's position, so that its rule 
 from __future__ import annotations
 
 import contextlib
+import functools
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -17,12 +18,14 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, StaleTracerError
+from funcgrad.mapped import OPEN
 from funcgrad.replay import has_nan
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.batching import inner_mapping, looped
 from funcgrad.rules.scopes import in_scope_of
-from funcgrad.rules.values import plain_array, raw
+from funcgrad.rules.values import is_array, raw
 from funcgrad.tape import Record, Scope, protect
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import Tracer, plain_array
 
 
 class Bundle:
@@ -95,7 +98,7 @@ def recorded(rule: Rule, scope: Scope, operands: Sequence[Tracer], residual: Any
 def has_derivative(value: Any) -> bool:
     """Whether a leaf of an output is a floating-point number or array."""
     plain = raw(value)
-    return type(plain) in (float, complex) or (isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind in "fc")
+    return type(plain) in (float, complex) or (is_array(plain) and plain.dtype.kind in "fc")
 
 
 def owned(answer: Any, scope: Scope) -> Any:
@@ -158,6 +161,17 @@ def closed_over(what: str) -> ConcretizationError:
     )
 
 
+def mapped_or_looped(function: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call a function of the user's, which may be any code: what mapped values refuse it gets example by example."""
+    try:
+        return function(*args, **kwargs)
+    except ConcretizationError:
+        mapping = inner_mapping(args, kwargs) if OPEN else None
+        if mapping is None:
+            raise
+    return looped(functools.partial(mapped_or_looped, function), mapping, args, kwargs)
+
+
 def run(what: str, inputs: Iterable[Any], function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a function of the user's, in the scope of its inputs, and see that its result depends on nothing inside of that.
 
@@ -166,7 +180,7 @@ def run(what: str, inputs: Iterable[Any], function: Callable[..., Any], *args: A
     """
     try:
         with in_scope_of(inputs) as around:
-            result = function(*args, **kwargs)
+            result = mapped_or_looped(function, *args, **kwargs)
     except StaleTracerError as error:
         raise closed_over(what) from error
     for leaf in tree.leaves(result):

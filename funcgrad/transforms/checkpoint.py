@@ -20,6 +20,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, across, is_mapped, mapping_of
 from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.scopes import in_scope_of, scope_of
@@ -30,6 +31,7 @@ from funcgrad.transforms.arguments import checked_function, looks_like, named, s
 from funcgrad.transforms.calls import closed_over, first_own, is_own, joined, on_behalf, parts_of, recorded
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import replaced
+from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
 
 P = ParamSpec("P")
@@ -43,20 +45,25 @@ _standing = threading.RLock()
 
 
 @contextlib.contextmanager
-def _standing_for(captured: Sequence[Tracer], leaves: Sequence[Tracer]) -> Iterator[None]:
+def standing_for(captured: Sequence[Tracer], leaves: Sequence[Tracer]) -> Iterator[None]:
     """Let the tracers that a function closes over be those leaves."""
     if not captured:
         yield
         return
     with _standing:
-        before = [(one._scope, one._index) for one in captured]
+        before = [_place_of(one) for one in captured]
         for one, stands_for in zip(captured, leaves, strict=True):
-            one._scope, one._index = stands_for._scope, stands_for._index
+            one._primal, one._scope, one._index = _place_of(stands_for)
         try:
             yield
         finally:
-            for one, (scope, index) in zip(captured, before, strict=True):
-                one._scope, one._index = scope, index
+            for one, place in zip(captured, before, strict=True):
+                one._primal, one._scope, one._index = place
+
+
+def _place_of(tracer: Tracer) -> Any:
+    """What makes a tracer the one that it is; a mapped value has no position."""
+    return tracer._primal, tracer._scope, getattr(tracer, "_index", None)
 
 
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.ndarray, np.float64, types.ModuleType})
@@ -76,7 +83,7 @@ def captured_in(value: Any) -> list[Tracer]:
         if id(one) in seen or type(one) in _ATOMS or isinstance(one, (np.ndarray, type)):
             continue
         seen.add(id(one))
-        if type(one) is Tracer:
+        if type(one) in TRACERS:
             found.append(one)
         elif isinstance(one, (list, tuple, set, frozenset)):
             left += [part for part in one if type(part) not in _ATOMS]
@@ -120,10 +127,10 @@ class _Call:
 
     def run(self, leaves: Sequence[Any], constants: Sequence[Any], names: Names) -> Any:
         """The output of the function."""
-        count = len(self._places)
-        args, kwargs = tree.unflatten(self._treedef, replaced(constants, self._places, leaves[:count]))
+        inputs, count = replaced(constants, self._places, leaves), self._treedef.num_leaves
+        args, kwargs = tree.unflatten(self._treedef, inputs[:count])
         try:
-            with _standing_for(self.captured, leaves[count:]), naming(names):
+            with standing_for(self.captured, inputs[count:]), naming(names):
                 return self._f(*args, **kwargs)
         except StaleTracerError as error:
             raise closed_over(self.name) from error
@@ -138,20 +145,27 @@ class _Call:
             raise InputValueError(f"{self.name}: the function named fewer values when it was run again")
         return [found[n] for n in self.out_places]
 
+    def standing(self, constants: Sequence[Any]) -> contextlib.AbstractContextManager[None]:
+        """Let those values of the closure that are none of the operands be the constants, as long as records that keep them are replayed."""
+        pairs = [pair for pair in zip(self.captured, constants[self._treedef.num_leaves :], strict=True) if pair[1] is not None]
+        return standing_for(*zip(*pairs, strict=True)) if pairs else contextlib.nullcontext()
+
 
 _LABEL = Label("checkpoint")
 
 
-def _without_records(call: _Call, operands: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, Scope, list[Any]]:
+def _without_records(call: _Call, around: Scope, operands: Sequence[Any], constants: Sequence[Any]) -> tuple[Any, Scope, list[Any]]:
     """The output of the first run, the scope of its tracers, which is closed, and the values to keep by name."""
-    names = Names(call.policy)
     before, thread.scope = thread.scope, None
     try:
-        scope = open_forward(_LABEL)  # of no tangents: nothing is kept
+        scope = open_forward(_LABEL)  # of no tangents and on a tape of its own: nothing is kept
+        scope.parent, scope.depth, scope.mapping = around, around.depth + 1, around.mapping
+        names = Names(call.policy, depth=scope.depth)
         try:
             output = call.run(new_leaves(scope, operands), constants, names)
         finally:
             end_forward(scope, ())
+            scope.parent = None
     finally:
         thread.scope = before
     return output, scope, names.values
@@ -162,28 +176,31 @@ def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
     parts = parts_of(cotangent)
     known = [n for n, one in enumerate(parts) if one is not None]
 
-    def pulled(operands: list[Any], given: list[Any]) -> list[Any]:
+    def pulled(operands: list[Any], constants: list[Any], saved: list[Any], given: list[Any]) -> list[Any]:
         return _pulled(call, operands, constants, saved, dict(zip(known, given, strict=True)))
 
-    for parent, part in zip(record[1:-1], _checkpointed(pulled, operands, [parts[n] for n in known]), strict=True):
+    given = [parts[n] for n in known]
+    for parent, part in zip(record[1:-1], _checkpointed(pulled, operands, constants, saved, given), strict=True):
         if part is not None:
             accumulate(cotangents, parent, part)
 
 
 def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: list[Any], given: dict[int, Any]) -> list[Any]:
     """The cotangents of the inputs (None: zero) for those of some outputs, by records that are made for it."""
-    with in_scope_of([*operands, *given.values()]) as around:
+    with in_scope_of([*operands, *constants, *saved, *given.values()]) as around, call.standing(constants):
         scope = open_keeping(_LABEL)
         try:
             try:
                 records = scope.records
+                leaves = [across(scope, one) for one in operands]
                 start = len(records)
-                outputs = call.outputs(new_leaves(scope, operands), constants, saved)
+                outputs = call.outputs(new_leaves(scope, leaves), constants, saved)
             finally:
                 close_scope(scope)
-            if any(type(one) is not Tracer or one._scope is not scope for one in outputs):
+            depends = [type(one) is Tracer and one._scope is scope for one in outputs]
+            if not all(depends) and not OPEN:  # inside of a mapping a loop is no record, and may show that it has no derivative
                 raise InputValueError(f"{call.name}: an output does not depend on the inputs when the function is run again")
-            seeds = [(outputs[n]._index, ct) for n, ct in given.items()]
+            seeds = [(outputs[n]._index, ct) for n, ct in given.items() if depends[n]]
             is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in operands)
             found = Slice(records, start, len(operands), around).backward(seeds, frugal=around is None and is_large)
         finally:
@@ -195,18 +212,21 @@ def _push(record: Record, tangents: Any) -> Any:
     call, operands, constants, saved = record[-1]
     is_for_itself = is_own(tangents, call.first)
 
-    def pushed(operands: list[Any], given: list[Any]) -> list[Any]:
-        with in_scope_of([*operands, *given]), on_behalf(not is_for_itself):
+    def pushed(operands: list[Any], constants: list[Any], saved: list[Any], given: list[Any]) -> list[Any]:
+        with in_scope_of([*operands, *constants, *saved, *given]), on_behalf(not is_for_itself):
             found: list[Any] = jvp(lambda *leaves: call.outputs(leaves, constants, saved), operands, given)[1]
         return found
 
-    return joined(_checkpointed(pushed, operands, settled([tangents.get(parent) for parent in record[1:-1]], operands)))
+    given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+    return joined(_checkpointed(pushed, operands, constants, saved, given))
 
 
-def _checkpointed(replay: Callable[[list[Any], list[Any]], list[Any]], operands: Sequence[Any], given: Sequence[Any]) -> list[Any]:
+def _checkpointed(
+    replay: Callable[..., list[Any]], operands: Sequence[Any], constants: Sequence[Any], saved: Sequence[Any], given: Sequence[Any]
+) -> list[Any]:
     """What a replay makes of the inputs and of cotangents or tangents; where it is itself recorded, as a checkpointed call."""
-    inputs = list(operands), list(given)
-    with in_scope_of([*operands, *given]) as around:
+    inputs = list(operands), list(constants), list(saved), list(given)
+    with in_scope_of([one for part in inputs for one in part]) as around:
         if around is None or not around.root.keepers:
             return replay(*inputs)
         found: list[Any] = _called(replay, nothing_saved, *tree.flatten((inputs, {})), [])
@@ -262,7 +282,7 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
             with naming(Names(policy)):  # its names are not those of a checkpointed function around it
                 return f(*args, **kwargs)
         leaves, treedef = tree.flatten((args, kwargs))
-        reached = captured_in([f, *(one for one in leaves if type(one) is not Tracer)])
+        reached = captured_in([f, *(one for one in leaves if type(one) not in TRACERS)])
         captured = [one for one in reached if one._scope.records is around.records]
         return _called(f, policy, leaves, treedef, captured)  # type: ignore[no-any-return]
 
@@ -274,16 +294,21 @@ remat = checkpoint
 
 def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer]) -> Any:
     """Record a call of f, whose (args, kwargs) come as leaves and structure."""
-    places = [n for n, one in enumerate(leaves) if type(one) is Tracer]
-    operands = [*(leaves[n] for n in places), *captured]
-    scope = scope_of(operands)
+    mapping = mapping_of(*leaves, *captured) if OPEN else None
+    if mapping is not None:
+        return _over_examples(f, policy, leaves, treedef, captured, mapping)
+    everything = [*leaves, *captured]
+    scope = scope_of(one for one in everything if type(one) is Tracer)
     if scope is None:
         args, kwargs = tree.unflatten(treedef, leaves)
         return f(*args, **kwargs)
-    constants = [None if type(one) is Tracer else keep(one, scope) for one in leaves]
+    outside = -1 if scope.mapping is None else scope.mapping.depth - 1  # tracers of scopes around the mapping are constants here
+    places = [n for n, one in enumerate(everything) if type(one) is Tracer and one._scope.depth > outside]
+    operands = [everything[n] for n in places]
+    constants = replaced([_constant(one, scope) for one in everything], places, [None] * len(places))
     call = _Call(f, treedef, places, captured, policy, first_own(scope))
     values = tuple(one._primal for one in operands)
-    output, first_run, saved = _without_records(call, values, constants)
+    output, first_run, saved = _without_records(call, scope, values, constants)
     found, out_tree = tree.flatten(output)
     call.out_places = [n for n, one in enumerate(found) if type(one) is Tracer and one._scope is first_run]
     if not call.out_places:
@@ -291,6 +316,31 @@ def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: t
     residual = (call, values, constants, [keep(one, scope) for one in saved])
     made = recorded(_RULE, scope, operands, residual, [found[n]._primal for n in call.out_places])
     return tree.unflatten(out_tree, replaced(found, call.out_places, made))
+
+
+def _constant(value: Any, scope: Scope) -> Any:
+    """An input that is no operand, for the record to keep. A traced one may itself be standing for another one at this time."""
+    if type(value) is Tracer:
+        return Tracer(value._primal, value._scope, value._index)
+    return Mapped(value._primal, value._scope) if type(value) is Mapped else keep(value, scope)
+
+
+def _over_examples(
+    f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], mapping: Scope
+) -> Any:
+    """The call where it is mapped: of a function of all examples."""
+    inside = [one for one in captured if is_mapped(one, mapping)]
+    packed = Packed((leaves, [one._primal for one in inside]), mapping)
+
+    def over_examples(arrays: list[Any], stand_ins: list[Any]) -> Any:
+        with again(mapping) as scope:
+            found, _ = packed.opened(scope, [*arrays, *stand_ins])
+            args, kwargs = tree.unflatten(treedef, found)
+            with standing_for(inside, [Mapped(one, scope) for one in stand_ins]):
+                return in_sight(f(*args, **kwargs), scope)
+
+    given = tree.flatten(((packed.arrays[: len(leaves)], packed.arrays[len(leaves) :]), {}))
+    return out_of_sight(_called(over_examples, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
 
 
 def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, segments: int | None = None) -> Any:

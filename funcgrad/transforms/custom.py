@@ -24,14 +24,18 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError
+from funcgrad.mapped import OPEN, contents, crossed, is_any, mapping_of
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_argnums, checked_function, named, ones, settled, zeros
-from funcgrad.transforms.calls import first_own, is_own, joined, owned, parts_of, recorded, run
+from funcgrad.transforms.calls import first_own, is_own, joined, on_behalf, owned, parts_of, recorded, run
 from funcgrad.transforms.custom_protocol import Call, pair, strongly, without_none
+from funcgrad.transforms.mapped_calls import out_of_sight
+from funcgrad.transforms.mapped_custom import MappedRules
 from funcgrad.transforms.reverse import vjp
 
 JvpRule = Callable[..., tuple[Any, Any]]
@@ -148,8 +152,13 @@ class CustomFunction:
         args, keyword_only = self._resolved(args, kwargs)
         nondiff_places = self._nondiff_places(len(args))
         leaves, treedef = tree.flatten(tuple(one for n, one in enumerate(args) if n not in nondiff_places))
-        operands = [one for one in leaves if type(one) is Tracer]
         self._refuse(args, nondiff_places, keyword_only)
+        if OPEN:
+            mapping = mapping_of(*leaves, *tree.leaves(args))
+            if mapping is not None:
+                return self._over_examples(mapping, args, nondiff_places)
+            leaves = crossed(leaves) or leaves
+        operands = [one for one in leaves if type(one) is Tracer]
         scope = scope_of(operands)
         if scope is None:
             return self._f(*args)
@@ -160,18 +169,32 @@ class CustomFunction:
         values = tuple(one._primal for one in operands)
         call = Call(self._name, {n: keep(args[n], scope) for n in nondiff_places}, treedef, places, first_own(scope))
         plain, saved = call.all_args(values, constants), None
-        if self._fwd is not None and scope.root.keepers:
-            output, residuals = self._ran_forward([], plain)
+        if OPEN and inner_mapping(plain) is not None:
+            with on_behalf(True):  # mapped values may hold tracers of a transform around
+                output = self(*plain)
+        elif self._fwd is not None and scope.root.keepers:
+            output, residuals = self._ran_forward(tree.leaves(plain), plain)
             found, res_tree = tree.flatten(residuals)
             saved = ([keep(one, scope) for one in found], res_tree)
         else:
-            output = run(self._name, [], self._f, *plain)
+            output = run(self._name, tree.leaves(plain), self._f, *plain)
         call.returned(output)
         answers = [owned(one, scope) for one in call.chosen(output)]
         if not answers:
             return output
         residual = (call, values, constants, saved, tuple(call.nondiff.values()))
         return call.output(output, recorded(self._rule, scope, operands, residual, answers))
+
+    def _over_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
+        """f of mapped arguments: a function of all examples, whose rules are those of f, mapped."""
+        if not any(type(inner) is Tracer for one in tree.leaves(args) for inner in contents(one)):
+            return run(self._name, tree.leaves(args), self._f, *args)
+        rules = MappedRules(self._name, mapping, args, nondiff_places, self._f, self._jvp, self._fwd, self._bwd)
+        mapped = CustomFunction(rules.f, (), "custom_jvp")
+        mapped._name = self._name
+        mapped._jvp = self._jvp and rules.jvp
+        mapped._fwd, mapped._bwd = self._fwd and rules.fwd, self._bwd and rules.bwd
+        return out_of_sight(mapped(*rules.operands), mapping)
 
     def _resolved(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[tuple[Any, ...], list[str]]:
         """The arguments by position, defaults filled in, and the names of those given that can only be given by keyword."""
@@ -225,11 +248,11 @@ class CustomFunction:
         if self._jvp is None:
             return self._push(record, tangents)
         given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
-        return joined(strongly(lambda *ts: self._tangents(call, operands, constants, ts), given, operands))
+        return joined(strongly(lambda *ts: self._tangents(call, operands, constants, ts), given, call.inputs(operands, constants)))
 
     def _pull_strongly(self, cotangent: Any, record: Record, cotangents: Any) -> None:
         def strong(call: Call, operands: Any, constants: Any, saved: Any, cts: Sequence[Any]) -> list[Any]:
-            return strongly(lambda *cts: self._cotangents(call, operands, constants, saved, cts), cts, operands)
+            return strongly(lambda *cts: self._cotangents(call, operands, constants, saved, cts), cts, call.inputs(operands, constants))
 
         self._distribute(strong if self._bwd is not None else self._cotangents, cotangent, record, cotangents)
 
@@ -244,7 +267,8 @@ class CustomFunction:
         """The tangents of the outputs, by the jvp rule."""
         primals, tangents = call.args(operands, constants), call.tangent_args(ts, constants)
         rule: Any = self._jvp
-        returned = run(f"the jvp rule of {self._name}", [*operands, *ts], rule, *call.nondiff.values(), primals, tangents)
+        inputs = [*call.inputs(operands, constants), *ts]
+        returned = run(f"the jvp rule of {self._name}", inputs, rule, *call.nondiff.values(), primals, tangents)
         value, tangent = pair(f"the jvp rule of {self._name} must return (value, tangent)", returned)
         call.checked_value("the jvp rule", value)
         return call.checked_tangents(tangent)
@@ -254,11 +278,11 @@ class CustomFunction:
         if self._bwd is None:
             return self._transposed(call, operands, constants, cts)
         if saved is None:  # the replay is itself differentiated: so are the residuals
-            value, residuals = self._ran_forward(operands, call.all_args(operands, constants))
+            value, residuals = self._ran_forward(call.inputs(operands, constants), call.all_args(operands, constants))
             call.checked_value("fwd", value)
         else:
             residuals = tree.unflatten(saved[1], saved[0])
-        inputs = [*operands, *cts]
+        inputs = [*call.inputs(operands, constants), *tree.leaves(residuals), *cts]
         answer = run(f"bwd of {self._name}", inputs, self._bwd, *call.nondiff.values(), residuals, call.out_cotangent(cts))
         return call.checked_cotangents(answer, operands)
 
@@ -272,14 +296,14 @@ class CustomFunction:
         def tangents(*ts: Any) -> list[Any]:
             found = self._tangents(call, operands, constants, ts)
             for one in found:
-                if not (type(one) is Tracer and one._scope is ts[0]._scope) and np.any(raw(one) != 0):
+                if not (type(one) is Tracer and one._scope is ts[0]._scope) and is_any(raw(one) != 0):
                     raise InputValueError(
                         f"the jvp rule of {self._name} returns a tangent that is not linear in those that it got: it is not zero, and does "
                         "not depend on them"
                     )
             return found
 
-        with in_scope_of([*operands, *cts]):
+        with in_scope_of([*call.inputs(operands, constants), *cts]):
             return list(vjp(tangents, *(ones(one) for one in operands))[1](list(cts)))
 
     def _transposed_back(self, call: Call, operands: Sequence[Any], constants: Sequence[Any], saved: Any, ts: Sequence[Any]) -> list[Any]:
@@ -289,7 +313,7 @@ class CustomFunction:
             return without_none(self._cotangents(call, operands, constants, saved, cts), operands)
 
         try:
-            with in_scope_of([*operands, *ts]):
+            with in_scope_of([*call.inputs(operands, constants), *(saved[0] if saved else ()), *ts]):
                 return list(vjp(cotangents, *(zeros(one) for one in call.differentiable))[1](list(ts)))
         except (NoRuleError, ConcretizationError) as error:
             raise NoRuleError(

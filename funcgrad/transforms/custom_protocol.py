@@ -12,8 +12,9 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError, TreeError
+from funcgrad.mapped import Mapped
 from funcgrad.rules.scopes import in_scope_of
-from funcgrad.rules.values import placeholder, raw, shape_of
+from funcgrad.rules.values import as_array, placeholder, raw, shape_of
 from funcgrad.transforms.arguments import fitting, zeros
 from funcgrad.transforms.calls import has_derivative, readonly
 from funcgrad.transforms.forward import jvp
@@ -70,6 +71,10 @@ class Call:
         """The differentiable arguments."""
         return tuple(tree.unflatten(self.treedef, replaced(constants, self.places, [readonly(one) for one in operands])))
 
+    def inputs(self, operands: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
+        """The leaves of all arguments: a rule runs in the innermost scope of theirs, be it that of a mapped constant."""
+        return [*operands, *constants, *tree.leaves(list(self.nondiff.values()))]
+
     def all_args(self, operands: Sequence[Any], constants: Sequence[Any]) -> list[Any]:
         """All arguments, as the function and fwd take them."""
         rest = iter(self.args(operands, constants))
@@ -99,7 +104,7 @@ class Call:
             place = f"{rule} of {self.name}: the value" + (f" at {path}" if path else "")
             if shape_of(one) != shape_of(self.outputs[n]):
                 raise InputValueError(f"{place} must have shape {shape_of(self.outputs[n])}, as that of {self.name}, got {shape_of(one)}")
-            wanted, found = (np.asarray(raw(each)).dtype for each in (self.outputs[n], one))
+            wanted, found = (as_array(raw(each)).dtype for each in (self.outputs[n], one))
             if wanted != found:
                 raise InputTypeError(f"{place} must have dtype {wanted}, as that of {self.name}, got {found}")
 
@@ -162,14 +167,14 @@ def without_none(values: Sequence[Any], primals: Sequence[Any]) -> list[Any]:
     return [zeros(primal) if one is None else one for one, primal in zip(values, primals, strict=True)]
 
 
-def strongly(linear: Callable[..., list[Any]], given: Sequence[Any], operands: Sequence[Any]) -> list[Any]:
+def strongly(linear: Callable[..., list[Any]], given: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
     """What a rule makes of tangents or cotangents; where that is NaN, what its own records make of them, with exact zeros kept.
 
     The rule is linear: its derivative along what it is given is its value.
     """
     plain = linear(*given)
     try:
-        with in_scope_of([*operands, *given]):
+        with in_scope_of([*inputs, *given]):
             strong = jvp(lambda *given: [0.0 if one is None else one for one in linear(*given)], tuple(given), tuple(given))[1]
     except (NoRuleError, ConcretizationError):  # the rule computes with plain numbers alone
         return plain
@@ -177,6 +182,6 @@ def strongly(linear: Callable[..., list[Any]], given: Sequence[Any], operands: S
 
 
 def _where_nan(plain: Any, strong: Any) -> Any:
-    if not shape_of(plain):
+    if not shape_of(plain) and type(raw(plain)) is not Mapped:
         return strong if np.isnan(raw(plain)) else plain
     return np.where(np.isnan(raw(plain)), strong, plain)

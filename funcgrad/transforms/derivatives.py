@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.mapped import Mapped, end_mapping, is_mapped, open_mapping
 from funcgrad.replay import end_keeping, open_keeping
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
@@ -22,77 +24,164 @@ from funcgrad.transforms.arguments import (
     named,
     ones,
     positions,
+    settled,
     zeros,
 )
 from funcgrad.transforms.recording import Kept, directions_of, pushed, rebuilt, record
 from funcgrad.transforms.reverse import grad
 
 
-def _basis(leaves: Sequence[Any]) -> list[tuple[int, Any]]:
-    """For each number in the leaves, (which leaf, that leaf's space with a 1 there and else zeros)."""
-    result = []
-    for n, value in enumerate(leaves):
-        for k in range(int(np.prod(shape_of(value), dtype=int))):
-            unit = np.asarray(zeros(value))
-            unit.reshape(-1)[k] = 1
-            result.append((n, unit if isinstance(raw(value), np.ndarray) else unit.item() if type(raw(value)) is float else unit[()]))
-    return result
+def _checked_chunk(chunk_size: int | None) -> int | None:
+    if chunk_size is None:
+        return None
+    if isinstance(chunk_size, bool) or not isinstance(chunk_size, (int, np.integer)):
+        raise InputTypeError(f"chunk_size must be an integer or None, got {chunk_size!r}")
+    if chunk_size < 1:
+        raise InputValueError(f"chunk_size must be at least 1, got {chunk_size}")
+    return int(chunk_size)
 
 
-def _block(parts: list[Any], output: Any, primal: Any, by_rows: bool) -> Any:
+class _Basis:
+    """The unit vectors of the space of some leaves, all numbers of all leaves in a row, a part of them at a time."""
+
+    def __init__(self, leaves: Sequence[Any]) -> None:
+        self.leaves = leaves
+        self.ends = np.cumsum([0, *(int(np.prod(shape_of(one), dtype=int)) for one in leaves)]).tolist()
+
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return self.ends[-1]  # type: ignore[no-any-return]
+
+    def units(self, start: int, stop: int) -> list[np.ndarray | None]:
+        """For each leaf what the vectors `start` to `stop` have there, one behind the other; None where all have zeros."""
+        found: list[np.ndarray | None] = []
+        for leaf, first, last in zip(self.leaves, self.ends, self.ends[1:], strict=False):
+            own = np.arange(max(start, first), min(stop, last))
+            if not own.size:
+                found.append(None)
+                continue
+            unit = np.zeros((stop - start, last - first), np.asarray(zeros(leaf)).dtype)
+            unit[own - start, own - first] = 1
+            found.append(unit.reshape(stop - start, *shape_of(leaf)))
+        return found
+
+
+def _replayed(label: Label, basis: _Basis, replay: Callable[[list[Any]], list[Any]], start: int, stop: int) -> list[Any]:
+    """What a linear replay makes of some unit vectors: for each of its results the results for all of them, one behind the other."""
+    units = basis.units(start, stop)
+    if stop - start == 1:
+        seeds = [zeros(leaf) if unit is None else settled([unit[0]], [leaf])[0] for unit, leaf in zip(units, basis.leaves, strict=True)]
+        return [np.reshape(one, (1, *shape_of(one))) for one in replay(seeds)]
+    scope = open_mapping(label, stop - start)
+    try:
+        seeds = [zeros(leaf) if unit is None else Mapped(unit, scope) for unit, leaf in zip(units, basis.leaves, strict=True)]
+        return [one._primal if is_mapped(one, scope) else np.broadcast_to(one, (scope.size, *shape_of(one))) for one in replay(seeds)]
+    finally:
+        end_mapping(scope)
+
+
+def _block(rows: Any, output: Any, primal: Any, by_rows: bool) -> Any:
     """One block of a Jacobian, output axes first, from its rows (each of the input's shape) or columns (each of the output's)."""
     shape = shape_of(output) + shape_of(primal)
-    if not parts:
-        return np.zeros(shape, (raw(output) if by_rows else raw(primal)).dtype)
     if not shape:
-        return parts[0]
-    stacked = np.stack(parts)
-    return np.reshape(stacked if by_rows else np.moveaxis(stacked, 0, -1), shape)
+        return settled([rows[0]], [primal if by_rows else output])[0]
+    block = np.reshape(rows if by_rows else np.moveaxis(rows, 0, -1), shape)
+    return np.array(block) if type(block) is np.ndarray else block
 
 
-def _jacobian(f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, transform: str) -> Callable[..., Any]:
+def _jacobian(
+    f: Callable[..., Any], argnums: Argnums, has_aux: bool, holomorphic: bool, chunk_size: int | None, transform: str
+) -> Callable[..., Any]:
     checked_function(f, transform)
     numbers, is_single = checked_argnums(argnums)
-    by_rows = transform == "jacrev"
+    most = _checked_chunk(chunk_size)
     name = f"{transform} of {named(f)}"
+    label = Label(name)
 
     @looks_like(f, "Jacobian")
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         places = positions(name, numbers, len(args))
         kept = Kept(name, f, args, kwargs, places, has_aux)
-        seeded = kept.outputs if by_rows else kept.leaves
+        outputs, leaves = _Basis(kept.outputs), _Basis(kept.leaves)
+        by_rows = transform == "jacrev" or (transform == "jacobian" and outputs.size <= leaves.size)
         if holomorphic:
             checked_holomorphic(name, "argument", kept.leaves)
             checked_holomorphic(name, "output", kept.outputs)
-        elif any(is_complex(raw(one)) for one in seeded):
+        elif any(is_complex(raw(one)) for one in (kept.outputs if by_rows else kept.leaves)):
             raise InputTypeError(
                 f"{name}: {'an output' if by_rows else 'an argument'} is complex, and there is no one Jacobian: use "
                 f"{'jacfwd' if by_rows else 'jacrev'}, or holomorphic=True where f is holomorphic"
             )
-        parts: dict[tuple[int, int], list[Any]] = {(n, m): [] for n in range(len(kept.outputs)) for m in range(len(kept.leaves))}
-        for n, unit in _basis(seeded):
-            seeds = [unit if m == n else zeros(one) for m, one in enumerate(seeded)]
-            found = kept.pull(name, tree.unflatten(kept.out_tree, seeds)) if by_rows else kept.push(name, rebuilt(seeds, kept.treedefs))
-            for m, one in enumerate(tree.leaves(found)):
-                parts[(n, m) if by_rows else (m, n)].append(one)
+
+        def replay(seeds: list[Any]) -> list[Any]:
+            if by_rows:
+                return tree.leaves(kept.pull(name, tree.unflatten(kept.out_tree, seeds)))
+            return tree.leaves(kept.push(name, rebuilt(seeds, kept.treedefs)))
+
+        basis, others = (outputs, kept.leaves) if by_rows else (leaves, kept.outputs)
+        step = most or basis.size or 1
+        chunks = [_replayed(label, basis, replay, k, min(k + step, basis.size)) for k in range(0, basis.size, step)]
+        if not chunks:
+            chunks = [[np.zeros((0, *shape_of(one)), np.asarray(zeros(one)).dtype) for one in others]]
+        columns = [found[0] if len(found) == 1 else np.concatenate(found) for found in zip(*chunks, strict=True)]
         blocks = []
         for n, output in enumerate(kept.outputs):
-            row = rebuilt([_block(parts[n, m], output, primal, by_rows) for m, primal in enumerate(kept.leaves)], kept.treedefs)
-            blocks.append(row[0] if is_single else tuple(row))
-        jacobian = tree.unflatten(kept.out_tree, blocks)
-        return (jacobian, kept.aux) if has_aux else jacobian
+            row = []
+            for m, primal in enumerate(kept.leaves):
+                k, found = (n, columns[m]) if by_rows else (m, columns[n])
+                part = found if len(basis.leaves) == 1 else found[basis.ends[k] : basis.ends[k + 1]]
+                row.append(_block(part, output, primal, by_rows))
+            trees = rebuilt(row, kept.treedefs)
+            blocks.append(trees[0] if is_single else tuple(trees))
+        result = tree.unflatten(kept.out_tree, blocks)
+        return (result, kept.aux) if has_aux else result
 
     return jacobian_of
 
 
-def jacrev(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
-    """The function that gives f's Jacobian by reverse mode: one recording, a pass for each number of the output.
+def jacobian(
+    f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function that gives f's Jacobian, by forward or by reverse mode: whichever takes fewer directions.
 
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise.
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
         holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
+        chunk_size: how many directions go through f's records at once; None for all of them. Memory grows with it.
+
+    Returns:
+        As of `jacrev`.
+
+    Raises:
+        InputTypeError: an argument or an output that is no floating-point number or array, or is complex without `holomorphic`.
+        InputValueError: `argnums` out of range, `chunk_size` below 1.
+        NoRuleError: an operation of f that has no rule.
+        ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
+        StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
+
+    Example:
+        >>> import numpy as np
+        >>> print(jacobian(lambda x: np.array([[1.0, 2.0], [3.0, 4.0]]) @ x)(np.ones(2)))
+        [[1. 2.]
+         [3. 4.]]
+    """
+    return _jacobian(f, argnums, has_aux, holomorphic, chunk_size, "jacobian")
+
+
+def jacrev(
+    f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function that gives f's Jacobian by reverse mode: one recording, and one pass for all numbers of the output at once.
+
+    Args:
+        f: function of numbers, arrays and trees of them, with outputs likewise.
+        argnums: which positional arguments to differentiate, an integer or a tuple of them.
+        has_aux: f returns `(output, aux)`; aux is passed through as plain values.
+        holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
+        chunk_size: how many directions go through f's records at once; None for all of them. Memory grows with it.
 
     Returns:
         A function with f's arguments that returns the output's tree, at each leaf the argument's tree, of arrays of shape
@@ -111,17 +200,20 @@ def jacrev(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
         [[1. 2.]
          [3. 4.]]
     """
-    return _jacobian(f, argnums, has_aux, holomorphic, "jacrev")
+    return _jacobian(f, argnums, has_aux, holomorphic, chunk_size, "jacrev")
 
 
-def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
-    """The function that gives f's Jacobian by forward mode: one recording, a pass for each number of the input.
+def jacfwd(
+    f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
+    """The function that gives f's Jacobian by forward mode: one recording, and one pass for all numbers of the input at once.
 
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise.
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
         holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
+        chunk_size: how many directions go through f's records at once; None for all of them. Memory grows with it.
 
     Returns:
         As of `jacrev`.
@@ -139,10 +231,12 @@ def jacfwd(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False
         [[2. 0.]
          [0. 6.]]
     """
-    return _jacobian(f, argnums, has_aux, holomorphic, "jacfwd")
+    return _jacobian(f, argnums, has_aux, holomorphic, chunk_size, "jacfwd")
 
 
-def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False) -> Callable[..., Any]:
+def hessian(
+    f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = False, holomorphic: bool = False, chunk_size: int | None = None
+) -> Callable[..., Any]:
     """The function that gives f's Hessian: forward mode over reverse.
 
     Args:
@@ -150,6 +244,7 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fals
         argnums: which positional arguments to differentiate, an integer or a tuple of them.
         has_aux: f returns `(output, aux)`; aux is passed through as plain values.
         holomorphic: f is a holomorphic function of complex arguments, and its outputs are complex.
+        chunk_size: how many directions go through f's records at once; None for all of them. Memory grows with it.
 
     Returns:
         A function with f's arguments that returns, for each pair of leaves of the arguments, the second derivatives, shape
@@ -169,8 +264,8 @@ def hessian(f: Callable[..., Any], argnums: Argnums = 0, *, has_aux: bool = Fals
          [ 6.  0.]]
     """
     checked_function(f, "hessian")
-    inner = jacrev(f, argnums, has_aux=has_aux, holomorphic=holomorphic)
-    return looks_like(f, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic))
+    inner = jacrev(f, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size)
+    return looks_like(f, "Hessian")(jacfwd(inner, argnums, has_aux=has_aux, holomorphic=holomorphic, chunk_size=chunk_size))
 
 
 def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
@@ -217,7 +312,7 @@ def hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[..., Any]:
             directions = directions_of(name, (v,) if is_single else tuple(v), treedefs, leaves, "vector v (the last argument)")
             outputs, out_tree = tree.flatten(output)
             traced = [(n, one._index) for n, one in enumerate(outputs) if type(one) is Tracer and one._scope is scope]
-            result = pushed(piece, directions, outputs, out_tree, traced)
+            result = pushed(functools.partial(piece.forward, outputs=[index for _, index in traced]), directions, outputs, out_tree, traced)
             if piece.scope is None and not any(type(one) is Tracer for one in directions):
                 cut_scope(scope)
         finally:

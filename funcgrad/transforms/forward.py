@@ -7,6 +7,7 @@ from typing import Any
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, TreeError
+from funcgrad.mapped import across
 from funcgrad.replay import end_forward, new_leaves, open_forward, outward
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, cut_scope
@@ -71,7 +72,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
         args = []
         for n, (primal, direction) in enumerate(zip(primals, tangents, strict=True)):
             leaves, treedef = tree.flatten(primal)
-            leaves = [leaf(value, name, n, primal) for value in leaves]
+            leaves = [leaf(across(scope, value), name, n, primal) for value in leaves]
             directions = fitting(name, f"tangent of argument {n}", direction, treedef, leaves)
             given += directions
             tracers = new_leaves(scope, leaves)
@@ -84,7 +85,7 @@ def _pushed(f: Callable[..., Any], primals: Sequence[Any], tangents: Sequence[An
     finally:
         parent = end_forward(scope, given)
     if parent is None:
-        pushed = [raw(one) for one in pushed]
+        pushed = [raw(one) if type(one) is Tracer and one._scope.mapping is scope.mapping else one for one in pushed]
     value = tree.unflatten(out_tree, [outward(one, scope, parent) for one in found])
     tangent = tree.unflatten(out_tree, settled(pushed, found, given))
     aux = tree.map(lambda one: outward(one, scope, parent), aux) if has_aux else None

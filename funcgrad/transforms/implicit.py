@@ -17,7 +17,9 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, StaleTracerError
+from funcgrad.mapped import Mapped
 from funcgrad.rules import general
+from funcgrad.rules.batching import by_examples
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
 from funcgrad.tape import thread
@@ -86,8 +88,15 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
         >>> grad(root)(9.0), grad(grad(root))(9.0) == -1 / 108
         (0.16666666666666666, True)
     """
+    return _of_one_example(answer, operands, push, pull)
+
+
+def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
     traced = [one for one in operands if type(one) is Tracer]
-    return _solution(tree.ravel(traced)[0], _Rules(answer, operands, push, pull)) if traced else answer
+    return _solution(tree.ravel(traced)[0], _Rules(raw(answer), operands, push, pull)) if traced else answer
+
+
+_of_one_example = by_examples(_of_operands)
 
 
 class Arguments:
@@ -139,13 +148,19 @@ def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
     """A function of the user's as a solver is to call it.
 
     Raises:
-        ConcretizationError: it gives a tracer for plain arguments.
+        ConcretizationError: it gives a tracer, or a mapped value, for plain arguments.
     """
 
     @functools.wraps(f)
     def plain(*args: Any, **kwargs: Any) -> Any:
         result = f(*args, **kwargs)
-        if any(type(leaf) is Tracer for leaf in tree.leaves(result)):
+        kinds = set(map(type, tree.leaves(result)))
+        if Mapped in kinds:
+            raise ConcretizationError(
+                f"the function given to {user} uses a value of the code around it that is mapped, while {user} sees one example: pass it "
+                "through args"
+            )
+        if Tracer in kinds:
             raise closed_over(user)
         return result
 

@@ -14,7 +14,8 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.mapped import TRACERS, Mapped, is_mapped
+from funcgrad.rules.values import shape_of
 from funcgrad.tracer import Tracer
 
 
@@ -66,11 +67,19 @@ def save_only_these_names(*names: str) -> Policy:
 
 
 class Names:
-    """The values that a running checkpointed function named for keeping: collected in the first run, put back in those after it."""
+    """The values that a running checkpointed function named for keeping: collected in the first run, put back in those after it.
 
-    __slots__ = ("is_first", "names", "values")
+    Attributes:
+        names: those to keep.
+        is_first: whether this is the first run.
+        values: as `_numbers` gives them.
+        depth: of the scope of the run.
+    """
 
-    def __init__(self, policy: Policy, values: list[Any] | None = None) -> None:
+    __slots__ = ("depth", "is_first", "names", "values")
+
+    def __init__(self, policy: Policy, values: list[Any] | None = None, depth: int = 0) -> None:
+        self.depth = depth
         self.names = policy.names or frozenset()
         self.is_first = values is None
         self.values = [] if values is None else list(values)
@@ -126,10 +135,10 @@ def checkpoint_name(x: Any, name: str) -> Any:
         return x
     leaves, treedef = tree.flatten(x)
     if names.is_first:
-        names.values += [_copied(raw(one)) for one in leaves]
+        names.values += [_numbers(one, names.depth) for one in leaves]
         return x
     kept, names.values = names.values[: len(leaves)], names.values[len(leaves) :]
-    if len(kept) < len(leaves) or any(shape_of(one) != shape_of(raw(two)) for one, two in zip(kept, leaves, strict=True)):
+    if len(kept) < len(leaves) or any(not _fits(one, two) for one, two in zip(kept, leaves, strict=True)):
         raise InputValueError(
             f"the value named {name!r} has another form when the checkpointed function is run again: a function under checkpoint must do "
             "the same each time"
@@ -141,11 +150,31 @@ def _copied(value: Any) -> Any:
     return value.copy() if isinstance(value, np.ndarray) else value
 
 
-def _with_value(x: Any, value: Any) -> Any:
+def _numbers(value: Any, depth: int) -> Any:
+    """A value without what traces it. Mapped is what a scope around that depth maps; mappings inside have their axes in sight."""
+    while type(value) is Tracer or (type(value) is Mapped and value._scope.depth >= depth):
+        value = value._primal
+    return Mapped(_numbers(value._primal, depth), value._scope) if type(value) is Mapped else _copied(value)
+
+
+def _fits(kept: Any, value: Any) -> bool:
+    """Whether a value is of the form of a kept one; the run may map it inside, or around where the first one did not."""
+    while type(value) in TRACERS and shape_of(value) != shape_of(kept):
+        value = value._primal
+    return shape_of(kept) == shape_of(value)
+
+
+def _with_value(x: Any, kept: Any) -> Any:
     """A tracer at the same position with another value; the value itself if x is none."""
+    if type(x) is Mapped:
+        if is_mapped(kept, x._scope):
+            kept = kept._primal
+        elif shape_of(kept) == x.shape:
+            kept = np.broadcast_to(kept, x._primal.shape)
+        return Mapped(_with_value(x._primal, kept), x._scope)
     if type(x) is not Tracer:
-        return _copied(value)
-    tracer = Tracer(value, x._scope, x._index)
+        return _copied(kept)
+    tracer = Tracer(_with_value(x._primal, kept), x._scope, x._index)
     if x._scope.forwards:
         tracer._tangents = x._tangents
     return tracer

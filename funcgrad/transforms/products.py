@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -76,7 +77,7 @@ def value_grad_and_hvp(f: Callable[..., Any], argnums: Argnums = 0) -> Callable[
             directions = directions_of(name, v, treedefs, leaves, _WHAT)
             outputs, out_tree = tree.flatten(gradient)
             traced = [(n, one._index) for n, one in enumerate(outputs) if type(one) is Tracer and one._scope is scope]
-            result = pushed(piece, directions, outputs, out_tree, traced)
+            result = pushed(functools.partial(piece.forward, outputs=[index for _, index in traced]), directions, outputs, out_tree, traced)
             parent = piece.scope
             value, gradient = tree.map(lambda one: outward(one, scope, parent), (value, gradient))
             if parent is None and not any(type(one) is Tracer for one in directions):

@@ -9,13 +9,15 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import OPEN, TRACERS, across
 from funcgrad.replay import Slice, end_keeping, new_leaf, new_leaves, open_keeping, outward, watch
-from funcgrad.rules.values import raw
+from funcgrad.rules.values import is_array, raw
 from funcgrad.tape import Label, Scope, close_scope, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import FLOAT64, fitting, kind_of, leaf, settled
+from funcgrad.transforms.linearized import Linearized
 
-_LEAVES = frozenset({float, int, np.ndarray, np.float64, Tracer})
+_LEAVES = frozenset({float, int, np.ndarray, np.float64, *TRACERS})
 """Types of arguments that are a leaf, known without asking the tree."""
 
 
@@ -29,6 +31,9 @@ def record(
     """
     try:
         records = scope.records
+        if OPEN:
+            for place in places:
+                args[place] = tree.map(lambda value: across(scope, value), args[place])
         start = len(records)
         leaves: list[Any] = []
         treedefs: list[Any] = []
@@ -91,7 +96,7 @@ def output_leaves(name: str, output: Any) -> tuple[list[Any], tree.TreeDef]:
             found[n] = float(plain)
         elif type(plain) is complex:
             found[n] = np.complex128(plain)
-        elif type(plain) is not float and not (isinstance(plain, (np.ndarray, np.generic)) and plain.dtype.kind in "fc"):
+        elif type(plain) is not float and not (is_array(plain) and plain.dtype.kind in "fc"):
             path = tree.flatten_with_path(output)[0][n][0]
             raise InputTypeError(
                 f"{name}: the output{' at ' + path if path else ''} is {kind_of(plain)}, which has no derivative: "
@@ -112,7 +117,7 @@ class Kept:
         values: of all records by position, if they were watched.
     """
 
-    __slots__ = ("aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value", "values")
+    __slots__ = ("_linearized", "aux", "leaves", "out_tree", "outputs", "piece", "traced", "treedefs", "value", "values")
 
     def __init__(
         self,
@@ -139,6 +144,7 @@ class Kept:
             self.value = tree.unflatten(self.out_tree, self.outputs)
             self.aux = tree.map(lambda one: _detached(one, scope, parent), aux) if has_aux else None
             self.piece = kept = piece
+            self._linearized = Linearized(piece, [index for _, index in self.traced])
         finally:
             end_keeping(scope, kept)
         if parent is None:
@@ -153,7 +159,7 @@ class Kept:
     def push(self, name: str, tangents: Sequence[Any]) -> Any:
         """The tree of tangents of the output, for one of each traced argument. `name` is whom errors speak of."""
         directions = directions_of(name, tangents, self.treedefs, self.leaves)
-        return pushed(self.piece, directions, self.outputs, self.out_tree, self.traced)
+        return pushed(self._linearized, directions, self.outputs, self.out_tree, self.traced)
 
 
 def directions_of(name: str, tangents: Sequence[Any], treedefs: list[Any], leaves: list[Any], what: str = "tangent") -> list[Any]:
@@ -173,10 +179,16 @@ def directions_of(name: str, tangents: Sequence[Any], treedefs: list[Any], leave
     return directions
 
 
-def pushed(piece: Slice, directions: list[Any], outputs: list[Any], out_tree: tree.TreeDef, traced: list[tuple[int, int]]) -> Any:
-    """The tree of tangents of the output for tangents of the leaves."""
+def pushed(
+    linear: Callable[[Sequence[Any]], list[Any]],
+    directions: list[Any],
+    outputs: list[Any],
+    out_tree: tree.TreeDef,
+    traced: list[tuple[int, int]],
+) -> Any:
+    """The tree of tangents of the output for tangents of the leaves, which `linear` makes into those of the traced outputs."""
     found: list[Any] = [None] * len(outputs)
-    for (n, _), one in zip(traced, piece.forward(directions, [index for _, index in traced]), strict=True):
+    for (n, _), one in zip(traced, linear(directions), strict=True):
         found[n] = one
     return tree.unflatten(out_tree, settled(found, outputs, directions))
 

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
-from funcgrad.rules.values import is_complex, raw, shape_of
+from funcgrad.rules.values import is_array, is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
@@ -42,7 +42,7 @@ def _checked_scalar(name: str, output: Any, leaves: list[Any], holomorphic: bool
     if (type(value) is np.float64 or type(value) is float) and not holomorphic:
         return
     shape = shape_of(output)
-    is_number = shape == () and (isinstance(value, (np.ndarray, np.generic)) or type(value) is complex)
+    is_number = shape == () and (is_array(value) or type(value) is complex)
     if holomorphic:
         checked_holomorphic(name, "argument", leaves)
         if is_number:
@@ -55,10 +55,7 @@ def _checked_scalar(name: str, output: Any, leaves: list[Any], holomorphic: bool
             f"{name} needs a real output, got {kind_of(value)}: take np.abs, np.real or np.imag of it; holomorphic=True gives the complex "
             "derivative of a holomorphic function, vjp and jvp work for any"
         )
-    if isinstance(value, (np.ndarray, np.generic)):
-        got = f"shape {shape} and dtype {value.dtype}"
-    else:
-        got = f"a {type(value).__name__} ({tree.structure(value)})"
+    got = f"shape {shape} and dtype {value.dtype}" if is_array(value) else f"a {type(value).__name__} ({tree.structure(value)})"
     raise InputTypeError(
         f"{name} needs a function whose output is one real number, got {got}: reduce it (np.sum, np.mean), or use jacrev for all its "
         "derivatives, vjp for a weighted sum of them, elementwise_grad where each output depends on one input"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from funcgrad import tree
+from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.tracer import Tracer
 
 
@@ -25,4 +26,11 @@ def stop_gradient(x: Any) -> Any:
         >>> grad(lambda x: x * stop_gradient(x))(3.0)
         3.0
     """
-    return tree.map(lambda leaf: leaf.value if type(leaf) is Tracer else leaf, x)
+    return tree.map(_stopped, x)
+
+
+def _stopped(leaf: Any) -> Any:
+    """The plain value of a number or an array; a mapped value may hold tracers of the code around the mapping."""
+    while type(leaf) is Tracer:
+        leaf = leaf.value
+    return Mapped(_stopped(leaf._primal), leaf._scope) if type(leaf) is Mapped and type(leaf._primal) in TRACERS else leaf

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from funcgrad.ops import indexing
+from funcgrad.ops import indexing, updates
 from tests.cases.case import Points, case
 
 points = Points(22)
@@ -48,7 +48,7 @@ CASES = [
     case(indexing.scatter, M, call=lambda f, x: f(x, (4, 3), np.array([0, 0])), note="repeats", analytic=False),
     case(np.take, M, indices=[0, 4, 4]), case(np.take, M, indices=[0, 0], axis=0), case(np.take, M, indices=[[2, -1], [2, 0]], axis=-1),
     case(np.take, M, indices=1), case(np.take, M, indices=2, axis=1), case(np.take, M, indices=[5, -4, 7], axis=1, mode="wrap"),
-    case(np.take, M, indices=[5, 0], axis=1, mode="clip"),
+    case(np.take, M, indices=[5, 0], axis=1, mode="clip"), case(indexing.take, M, indices=[0, 4, 4], note="funcgrad.numpy's"),
     case(np.take_along_axis, M, indices=np.array([[0, 0, 1], [1, 0, 1]]), axis=0),
     case(np.take_along_axis, M, indices=np.array([[2], [2]]), axis=1),
     case(np.take_along_axis, C, indices=np.array([[[0, 2, 2, 1]]]), axis=-2),
@@ -56,7 +56,7 @@ CASES = [
     case(np.repeat, M, repeats=2), case(np.repeat, M, repeats=2, axis=0), case(np.repeat, M, repeats=[1, 0, 3], axis=1),
     case(np.repeat, 0.7, repeats=3),
     *(
-        case(indexing.at, args[0], args[1], call=lambda f, x, v, index=index, name=name: getattr(f(x)[index], name)(v),
+        case(updates.at, args[0], args[1], call=lambda f, x, v, index=index, name=name: getattr(f(x)[index], name)(v),
              note=f"{name}, {note}", analytic=name not in ("max", "min"))
         for name in ("set", "add", "subtract", "multiply", "divide", "power", "max", "min")
         for note, index, args in [
@@ -73,16 +73,16 @@ CASES = [
                 ("repeats, broadcast", ([0, 1, 0], slice(None)), (positive(2, 3), other_positive(3)))]),
         ]
     ),
-    case(indexing.at, M, call=lambda f, x: f(x)[0].get()), case(indexing.at, M, call=lambda f, x: f(x)[[0, 0]].get(), note="get, repeats"),
-    case(indexing.at, M, call=lambda f, x: f(x)[:, 1].apply(np.sin), note="apply"),
-    case(indexing.at, real(2), call=lambda f, v: f(np.ones((2, 3)))[:, 0].set(v), note="set in a constant", analytic=False),
-    case(indexing.at, M, call=lambda f, x: f(x)[1].set(2), note="set a constant"),
-    case(indexing.at, M, call=lambda f, x: f(x)[1].multiply([1, 2, 3]), note="multiply by a list"),
-    *(case(indexing.at, points.complex(3), points.complex(3) if name != "power" else positive(3), analytic=False, note=f"{name}, complex",
+    case(updates.at, M, call=lambda f, x: f(x)[0].get()), case(updates.at, M, call=lambda f, x: f(x)[[0, 0]].get(), note="get, repeats"),
+    case(updates.at, M, call=lambda f, x: f(x)[:, 1].apply(np.sin), note="apply"),
+    case(updates.at, real(2), call=lambda f, v: f(np.ones((2, 3)))[:, 0].set(v), note="set in a constant", analytic=False),
+    case(updates.at, M, call=lambda f, x: f(x)[1].set(2), note="set a constant"),
+    case(updates.at, M, call=lambda f, x: f(x)[1].multiply([1, 2, 3]), note="multiply by a list"),
+    *(case(updates.at, points.complex(3), points.complex(3) if name != "power" else positive(3), analytic=False, note=f"{name}, complex",
            call=lambda f, x, v, name=name: getattr(f(x)[[0, 1, 0] if name != "set" else [0, 2, 1]], name)(v))
       for name in ("set", "add", "subtract", "multiply", "divide", "power")),
-    case(indexing.at, points.complex(3), real(2), call=lambda f, x, v: f(x)[:2].set(v), analytic=False, note="set real in complex"),
-    case(indexing.at, points.complex(3), real(2), call=lambda f, x, v: f(x)[[1, 1]].add(v), analytic=False, note="add real to complex"),
+    case(updates.at, points.complex(3), real(2), call=lambda f, x, v: f(x)[:2].set(v), analytic=False, note="set real in complex"),
+    case(updates.at, points.complex(3), real(2), call=lambda f, x, v: f(x)[[1, 1]].add(v), analytic=False, note="add real to complex"),
     case(indexing.getitem, points.complex(2, 3), call=lambda f, x: x[:, 1], analytic=False, note="complex"),
     case(indexing.getitem, points.complex(3), call=lambda f, x: x[[0, 0, 2]], analytic=False, note="complex, repeats"),
     case(np.take, points.complex(3), indices=[1, 1], analytic=False, note="complex"),

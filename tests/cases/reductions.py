@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops import reductions
+from funcgrad.ops import extremes
 from tests.cases.case import Case, Points, case
 
 points = Points(23)
@@ -34,7 +34,7 @@ CASES = [
     case(np.mean, real(3, 0), axis=0), case(np.sum, 0.7), case(np.mean, 0.7), case(np.max, 0.7), case(np.prod, 0.7),
     case(np.cumsum, real(4)), case(np.cumsum, M), case(np.cumsum, M, axis=0), case(np.cumsum, C, axis=-2), case(np.cumsum, real(0)),
     case(np.cumsum, real()),
-    *(case(reductions.logsumexp, real(2, 3, 4), call=lambda f, x, axis=axis, keep=keep: f(x, axis, keep), note=f"axis {axis} {keep}")
+    *(case(extremes.logsumexp, real(2, 3, 4), call=lambda f, x, axis=axis, keep=keep: f(x, axis, keep), note=f"axis {axis} {keep}")
       for axis, keep in [(None, False), (None, True), (0, False), (-1, True), ((0, 2), False), ((1, 2), True)]),
 ]  # fmt: skip
 

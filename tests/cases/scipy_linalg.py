@@ -23,7 +23,7 @@ else:
             if any(arg.dtype.char not in "fdFD" for arg in args):
                 raise TypeError("LAPACK has single and double precision")
             found = f(*args, **options)
-            return np.multiply(found, args[0].dtype.type(1)) if type(getattr(found, "_primal", found)) is float else found
+            return np.multiply(found, args[0].real.dtype.type(1)) if type(getattr(found, "_primal", found)) is float else found
 
         kinds = "".join(arg.dtype.char for arg in args)
         named = " ".join([note, *(f"{key}={value}" for key, value in options.items() if not note), kinds])
@@ -182,6 +182,10 @@ else:
         sp(linalg.sqrtm, A - 6 * np.eye(3), note="complex result", analytic=False),
         *(sp(linalg.expm_frechet, a / 4, make(3, 3), analytic=False) for make, a in GENERAL),
         sp(linalg.expm_frechet, A / 4, real(3, 3), compute_expm=False, analytic=False),
+        *(sp(linalg.funm, a, func=func, note=f"{func.__name__} {note}", analytic=False)
+          for note, a in (("", A + A.T), ("", H + H.conj().T), ("repeated", np.diag([1.0, 1.0, 2.0])), ("general", A))
+          for func in (np.sin, np.log)),
+        sp(_named("funm", lambda a, p: linalg.funm(a, np.power, args=(p,))), A + A.T, np.array(0.7), analytic=False),
         # special matrices
         sp(linalg.block_diag, real(2, 3), real(2), real(1, 1)), sp(linalg.block_diag, real(2, 2), complex_(1, 2)),
         sp(linalg.toeplitz, real(3), analytic=False),

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from examples import SUMMARIES, digits, engine, modes, moons, options, tensor, xor
+from examples import SUMMARIES, digits, engine, extend, modes, moons, options, tensor, xor
 from examples import __main__ as both
 
 ROOT = Path(__file__).parents[2]
@@ -18,6 +18,7 @@ HELP = {
     "moons": (moons.main, TRAINING),
     "digits": (digits.main, [*TRAINING, "--data"]),
     "modes": (modes.main, ["--largest", "--seed", "--out"]),
+    "extend": (extend.main, ["--size", "--seed", "--out"]),
     "": (both.main, ["--epochs", "--out", *(f"\n  {name} " for name in SUMMARIES)]),
 }
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from examples import __main__ as both
-from examples import digits, engine, modes, moons, plots, tensor, xor
+from examples import digits, engine, extend, modes, moons, plots, tensor, xor
 from examples.moons import Trained
 
 RUNS = {
@@ -17,6 +17,8 @@ RUNS = {
     "digits": (digits.main, ["--epochs", "1"], ["digits-curves", "digits-misread", "digits-weights"]),
     "modes": (modes.main, ["--largest", "5"], ["modes"]),
 }
+if extend.spsolve is not None:  # SciPy is installed
+    RUNS["extend"] = (extend.main, ["--size", "11"], ["extend-plate"])
 
 
 @pytest.mark.parametrize("name", RUNS)

@@ -13,9 +13,10 @@ pytest.importorskip("scipy")
 import scipy.linalg
 
 from funcgrad import grad, hessian, jacfwd, jacrev, jvp, vjp
-from funcgrad.errors import NoRuleError
+from funcgrad.errors import DegenerateWarning, NoRuleError
 from funcgrad.scipy import linalg
 from tests.scipy.namespaces import assert_refuses_by_name, assert_stands_for, with_rule, without_rule
+from tests.witnesses import COARSE, assert_close, differences
 
 A = np.array([[4.0, 1.0, -0.5], [0.7, 5.0, 0.3], [-0.2, 0.4, 3.0]])
 B = np.array([[1.0, 2.0], [-1.0, 0.5], [0.3, 0.7]])
@@ -194,6 +195,16 @@ def test_the_norm_of_zero_has_derivative_zero():
 def test_eigenvalues_that_are_equal():
     sums = lambda a: np.sum(linalg.eigh(a)[0] ** 2)
     np.testing.assert_allclose(grad(sums)(np.eye(3)), 2 * np.eye(3), atol=1e-14)
+    for combined in (lambda a: (lambda w, v: v * w @ v.T)(*linalg.eigh(a)), lambda a: (lambda u, s, vh: u * s @ vh)(*linalg.svd(a))):
+        with pytest.warns(DegenerateWarning, match="values repeat"):
+            grad(lambda a, combined=combined: np.sum(combined(a)))(np.eye(3))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_the_polar_factors_where_singular_values_are_equal(side: str):
+    a, t = 2 * np.linalg.qr(A)[0], B @ B.T + A
+    got = jvp(lambda a: linalg.polar(a, side), (a,), (t,))[1]
+    assert_close(got, differences(lambda a: scipy.linalg.polar(a, side), (a,), (t,), False), COARSE)
 
 
 # ------------------------------------------------------------------------------------------------ functions of matrices

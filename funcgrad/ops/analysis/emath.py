@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, is_all, is_any
 from funcgrad.primitive import register_all
-from funcgrad.rules.values import is_complex, raw
-from funcgrad.tracer import Tracer
+from funcgrad.rules.values import as_array, is_complex, raw
 
 _SINGLE = frozenset({np.single, np.byte, np.short, np.ubyte, np.ushort, np.csingle})
 """What NumPy makes a complex number of single precision of."""
@@ -20,11 +20,11 @@ _SINGLE = frozenset({np.single, np.byte, np.short, np.ubyte, np.ushort, np.csing
 
 def _complex_if(x: Any, is_outside: Callable[[np.ndarray], Any]) -> Any:
     """x as NumPy takes it: an array, and complex where a real number in it is outside of the domain."""
-    plain = np.asarray(raw(x))
+    plain = as_array(raw(x))
     wanted = plain.dtype
-    if np.any(np.isreal(plain) & is_outside(plain)):
+    if is_any(np.isreal(plain) & is_outside(plain)):
         wanted = np.dtype(np.csingle if wanted.type in _SINGLE else np.cdouble)
-    return x.astype(wanted, copy=False) if type(x) is Tracer else plain.astype(wanted)
+    return x.astype(wanted, copy=False) if type(x) in TRACERS else plain.astype(wanted)
 
 
 def _nonnegative(x: Any) -> Any:
@@ -43,8 +43,8 @@ def logn(n: Any, x: Any) -> Any:
 
 def power(x: Any, p: Any) -> Any:
     """np.emath.power: an integer exponent is taken as a float where one is negative."""
-    x, p = _nonnegative(x), p if type(p) is Tracer else np.asarray(p)
-    return np.power(x, p * 1.0 if np.any(np.isreal(raw(p)) & (raw(p) < 0)) else p)
+    x, p = _nonnegative(x), p if type(p) in TRACERS else np.asarray(p)
+    return np.power(x, p * 1.0 if is_any(np.isreal(raw(p)) & (raw(p) < 0)) else p)
 
 
 def real_if_close(a: Any, tol: float = 100) -> Any:
@@ -53,7 +53,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
         return a
     if tol > 1:
         tol = float(np.finfo(a.dtype).eps * tol)
-    return np.real(a) if np.all(np.abs(np.imag(raw(a))) < tol) else a
+    return np.real(a) if is_all(np.abs(np.imag(raw(a))) < tol) else a
 
 
 _OPERATIONS: dict[Any, Any] = {

@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.ops.structural import normalized_axes
+from funcgrad.ops.structural import along, normalized_axes
 from funcgrad.primitive import register_all
 from funcgrad.rules import linear
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw, real_part, refuse_out, shape_of
 
 Sizes = Sequence[int | None] | None
@@ -76,7 +77,11 @@ def _to_real(ct: Any, shape: tuple[int, ...], s: Sizes, axes: Axes, norm: str | 
 
 def _several_axes(function: Any, transpose: Any) -> Any:
     """The operation of a transform over several axes."""
-    primitive = linear(function, transpose)
+
+    def over_examples(x: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
+        return primitive(x, s, tuple(n + 1 for n in _over(s, axes, x.ndim - 1)), norm)
+
+    primitive = linear(function, transpose, batch=in_front(over_examples))
 
     def operation(a: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
         refuse_out(function.__name__, out)
@@ -90,7 +95,11 @@ def _several_axes(function: Any, transpose: Any) -> Any:
 
 def _one_axis(function: Any, transpose: Any) -> Any:
     """The operation of a transform over one axis."""
-    primitive = linear(function, lambda ct, shape, n, axis, norm: transpose(ct, shape, (n,), (axis,), norm))
+    primitive = linear(
+        function,
+        lambda ct, shape, n, axis, norm: transpose(ct, shape, (n,), (axis,), norm),
+        batch=in_front(lambda x, n, axis, norm: primitive(x, n, along(axis, x.ndim - 1), norm)),
+    )
 
     def operation(a: Any, n: int | None = None, axis: int = -1, norm: str | None = None, out: None = None) -> Any:
         refuse_out(function.__name__, out)

@@ -10,10 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import is_all, is_any
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.structural import reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, products
+from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.values import is_complex, keep_zeros, keep_zeros_in_sums, raw, real_part, shape_of
 
 _RankWarning: Any = getattr(np.exceptions, "RankWarning", None) or np.RankWarning  # type: ignore[attr-defined]
@@ -67,7 +69,17 @@ def _vander_rules(times: Any) -> Any:
     return [jvp], [vjp]
 
 
-_vander = products(np.vander, _vander_rules, keeps="x")
+def _vander_mapped(x: Any, N: int | None, increasing: bool) -> Any:
+    x = x.astype(np.promote_types(x.dtype, int))
+    size = x.shape[1]
+    columns = size if N is None else N
+    base = np.broadcast_to(np.expand_dims(x, -1), (*x.shape, max(columns - 1, 0)))
+    ones = np.ones((*x.shape, min(columns, 1)), x.dtype)
+    powers = np.concatenate([ones, np.multiply.accumulate(base, -1)], -1)
+    return powers if increasing else powers[..., ::-1]
+
+
+_vander = products(np.vander, _vander_rules, keeps="x", batch=in_front(_vander_mapped))
 
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
@@ -127,6 +139,7 @@ def polymul(a1: Any, a2: Any) -> Any:
     return _as_given(_polymul(*factors), a1, a2)
 
 
+@by_examples
 def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
     """np.polydiv: long division, as NumPy does it."""
     rest, divisor = _vector(u) + 0.0, _vector(v) + 0.0
@@ -228,8 +241,8 @@ def poly(seq_of_zeros: Any) -> Any:
     result = one
     for n in range(shape[0]):
         result = np.convolve(result, np.concatenate([one, -zeros[n : n + 1]]))
-    plain = np.asarray(raw(zeros), complex)
-    return real_part(result) if np.all(np.sort(plain) == np.sort(plain.conj())) else result
+    plain = raw(zeros).astype(complex)
+    return real_part(result) if is_all(np.sort(plain) == np.sort(plain.conj())) else result
 
 
 def _root_rules(divide: Any) -> Any:
@@ -296,7 +309,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     matrix = matrix / scale
     found, residuals, rank, values = np.linalg.lstsq(matrix, y, rcond)
     found = (found.T / scale).T
-    if rank != order and not full:
+    if is_any(rank != order) and not full:
         warnings.warn("Polyfit may be poorly conditioned", _RankWarning, stacklevel=3)
     if full:
         return found, residuals, rank, values, rcond

@@ -12,13 +12,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.arrays.creation import asanyarray
 from funcgrad.ops.elementwise import same
-from funcgrad.ops.structural import concatenate, moveaxis, normalized, ravel, reshape, stack
+from funcgrad.ops.structural import along, concatenate, moveaxis, normalized, ravel, reshape, stack
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, products
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw, refuse_out, shape_of
-from funcgrad.tracer import Tracer
 
 _MISSING: Any = np._NoValue
 
@@ -55,7 +56,8 @@ def _running(function: Any, steps: Callable[[Any, Any], tuple[Any, Any]], name: 
 
         return [jvp], [vjp]
 
-    return products(function, rules, name=name)
+    primitive: Any = products(function, rules, name=name, batch=in_front(lambda x: primitive(x)))
+    return primitive
 
 
 def _accumulation(operation: Any, name: str) -> Any:
@@ -91,8 +93,7 @@ def _extreme_steps(x: Any, ans: Any) -> tuple[Any, Any]:
     """The derivative of a running extreme is the mean over the elements that are tied for it so far, here as a mean that grows."""
     x, ans = raw(x), raw(ans)
     is_tied = same(x, ans)
-    is_new = np.ones(x.shape, bool)
-    is_new[..., 1:] = ~same(ans[..., 1:], ans[..., :-1])
+    is_new = concatenate([np.ones((*x.shape[:-1], 1), bool), ~same(ans[..., 1:], ans[..., :-1])], -1)
     total = np.cumsum(is_tied, -1)
     number = total - np.maximum.accumulate(np.where(is_new, total - is_tied, 0), -1)  # of tied elements, itself included
     own = np.where(is_tied, 1.0 / number, 0.0).astype(x.dtype)
@@ -143,7 +144,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = _MISSING, append: An
     a = concatenate([asanyarray(piece) for piece in pieces], axis) if len(pieces) > 1 else a
     left, right = _neighbors(axis)
     for _ in range(n):
-        a = a[right] - a[left]
+        a = a[right] != a[left] if a.dtype == bool else a[right] - a[left]
     return a
 
 
@@ -182,18 +183,19 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     return np.sum(width * (y[right] + y[left]) / 2.0, axis)
 
 
-_unwrap = general(
+_unwrap: Any = general(
     lambda p, discont, axis, period: np.unwrap(p, discont, axis, period=period),
     jvps=[lambda t, ans, p, *_: t],
     vjps=[lambda ct, ans, p, *_: ct],
     keeps="",
     name="unwrap",
+    batch=in_front(lambda p, discont, axis, period: _unwrap(p, discont, along(axis, p.ndim - 1), period)),
 )
 
 
 def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
     """np.unwrap: what is added is a multiple of the period, and constant."""
-    if type(discont) is Tracer or type(period) is Tracer:
+    if type(discont) in TRACERS or type(period) in TRACERS:
         raise NoRuleError("np.unwrap with a traced period or discont has no derivative rule")
     return _unwrap(p, discont, axis, period)
 

@@ -6,17 +6,20 @@ next order for its derivative: so they are right to the last digits however ofte
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped, is_all, is_any, is_mapped, lined_up
 from funcgrad.ops.elementwise import where
-from funcgrad.ops.indexing import scatter
+from funcgrad.ops.indexing import pick, scatter
 from funcgrad.ops.structural import reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules import multilinear, products
-from funcgrad.rules.values import is_complex, raw, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.rules.batching import in_front
+from funcgrad.rules.values import as_array, is_complex, raw, shape_of, unbroadcast
+from funcgrad.tape import Scope
 
 # ------------------------------------------------------------------------------------------------ special functions
 
@@ -27,7 +30,8 @@ def _of_every_order(function: Any, derivative: Any, name: str) -> Any:
     def rules(times: Any) -> Any:
         return ([lambda t, ans, x, order: times(t, derivative(x, order))],) * 2
 
-    return products(function, rules, keeps="x", name=name)
+    primitive: Any = products(function, rules, keeps="x", name=name, batch=in_front(lambda x, order: primitive(x, order)))
+    return primitive
 
 
 def _sinc_value(x: Any, order: int) -> Any:
@@ -118,7 +122,7 @@ def kaiser(M: int, beta: Any) -> Any:
         >>> print(window.round(4), change.round(4))
         [0.4387 1.     0.4387] [-0.3061  0.     -0.3061]
     """
-    if type(beta) is not Tracer:
+    if type(beta) not in TRACERS:
         return np.kaiser(M, beta)
     dtype = np.promote_types(beta.dtype, float)
     if M == 1:
@@ -136,13 +140,13 @@ def _sides(x: Any, xp: Any, jumps: tuple[bool, bool]) -> list[tuple[np.ndarray, 
 
     One pair where no x is at a knot. Where the function jumps at an end, only the side of the knots counts there.
     """
-    x, xp = np.asarray(raw(x)), np.asarray(raw(xp))
+    x, xp = as_array(raw(x)), as_array(raw(xp))
     left, right = np.searchsorted(xp, x, "left"), np.searchsorted(xp, x, "right")
     if jumps[0]:
         left = np.maximum(left, right > 0)
     if jumps[1]:
         right = np.where(left < xp.size, np.minimum(right, xp.size - 1), right)
-    segments = [left] if np.array_equal(left, right) else [left, right]
+    segments = [left] if is_all(left == right) else [left, right]
     return [(np.maximum(one - 1, 0), np.minimum(one, xp.size - 1)) for one in segments]
 
 
@@ -151,19 +155,19 @@ def _average(values: list[Any]) -> Any:
 
 
 def _width(xp: Any, low: Any, high: Any) -> Any:
-    return where(low == high, 1.0, xp[high] - xp[low])
+    return where(low == high, 1.0, pick(xp, high) - pick(xp, low))
 
 
 def _slope(x: Any, xp: Any, fp: Any, jumps: tuple[bool, bool]) -> Any:
     """The derivative of the interpolated function; the mean of both sides at a knot."""
-    return _average([(fp[high] - fp[low]) / _width(xp, low, high) for low, high in _sides(x, xp, jumps)])
+    return _average([(pick(fp, high) - pick(fp, low)) / _width(xp, low, high) for low, high in _sides(x, xp, jumps)])
 
 
 def _to_knots(ct: Any, x: Any, xp: Any, jumps: tuple[bool, bool]) -> Any:
     """The transpose of interpolation as a linear map of fp."""
     parts, size = [], shape_of(xp)
     for low, high in _sides(x, xp, jumps):
-        share = where(low == high, 0.0, (x - xp[low]) / _width(xp, low, high))
+        share = where(low == high, 0.0, (x - pick(xp, low)) / _width(xp, low, high))
         parts.append(scatter((1.0 - share) * ct, size, (low,)) + scatter(share * ct, size, (high,)))
     return _average(parts)
 
@@ -183,19 +187,24 @@ def _interp_rules(times: Any) -> Any:
     return jvps, vjps
 
 
-_interp: Any = products(lambda x, xp, fp, jumps: np.interp(x, xp, fp), _interp_rules, keeps="x", name="interp")
+def _interp_mapped(scope: Scope, x: Any, xp: Any, fp: Any, jumps: tuple[bool, bool]) -> Any:
+    is_of_x_alone = not (is_mapped(xp, scope) or is_mapped(fp, scope))
+    return Mapped(_interp(x._primal, xp, fp, jumps), scope) if is_of_x_alone else NotImplemented
+
+
+_interp: Any = products(lambda x, xp, fp, jumps: np.interp(x, xp, fp), _interp_rules, keeps="x", name="interp", batch=_interp_mapped)
 
 
 def _double(x: Any, dtype: Any = np.float64) -> Any:
     """In double precision, as np.interp computes."""
-    if type(x) is not Tracer:
+    if type(x) not in TRACERS:
         return np.asarray(x, dtype)
     return x.astype(dtype, copy=False)
 
 
 def _repeating(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """The arguments of interpolation reduced to one period, with a knot more on either side."""
-    if raw(period) == 0:
+    if is_any(raw(period) == 0):
         raise ValueError("period must be a non-zero value")
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")
@@ -204,7 +213,7 @@ def _repeating(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     period = np.abs(period)
     x, xp = np.remainder(x, period), np.remainder(xp, period)
     order = np.argsort(raw(xp))
-    xp, fp = xp[order], fp[order]
+    xp, fp = pick(xp, order), pick(fp, order)
     return x, np.concatenate([xp[-1:] - period, xp, xp[:1] + period]), np.concatenate([fp[-1:], fp, fp[:1]])
 
 
@@ -235,7 +244,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if period is not None:
         x, xp, fp = _repeating(x, xp, fp, period)
         left = right = None
-    left, right = (side if side is None else _double(side, number) if type(side) is Tracer else number(side) for side in (left, right))
+    left, right = (side if side is None else _double(side, number) if type(side) in TRACERS else number(side) for side in (left, right))
     answer = _interp(x, xp, fp, (left is not None, right is not None))
     if left is not None:
         answer = where(raw(x) < raw(xp)[0], left, answer)
@@ -247,14 +256,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
 
 def _whole(ct: Any, a: Any, v: Any, start_of_same: int) -> Any:
     """The cotangent of a result of mode "full", of which the other modes give the middle."""
-    long, short = sorted((shape_of(a)[0], shape_of(v)[0]), reverse=True)
-    own, full = shape_of(ct)[0], long + short - 1
+    long, short = sorted((shape_of(a)[-1], shape_of(v)[-1]), reverse=True)
+    own, full = shape_of(ct)[-1], long + short - 1
     start = 0 if own == full else start_of_same if own == long else short - 1
-    return np.pad(ct, (start, full - own - start))
+    return np.pad(ct, [*[(0, 0)] * (len(shape_of(ct)) - 1), (start, full - own - start)])
 
 
 def _of_convolution(ct: Any, a: Any, v: Any) -> Any:
-    return _whole(ct, a, v, (min(shape_of(a)[0], shape_of(v)[0]) - 1) // 2)
+    return _whole(ct, a, v, (min(shape_of(a)[-1], shape_of(v)[-1]) - 1) // 2)
 
 
 def _of_correlation(ct: Any, a: Any, v: Any) -> Any:
@@ -262,17 +271,51 @@ def _of_correlation(ct: Any, a: Any, v: Any) -> Any:
     return _whole(ct, a, v, (second - 1) // 2 if first >= second else first // 2)
 
 
-_convolve = multilinear(
-    np.convolve,
-    lambda ct, a, v, mode: np.convolve(_of_convolution(ct, a, v), v[::-1], "valid"),
-    lambda ct, a, v, mode: np.convolve(_of_convolution(ct, a, v), a[::-1], "valid"),
+def _convolved(a: Any, v: Any, mode: str) -> Any:
+    """np.convolve; of stacks along the last axis."""
+    if getattr(a, "ndim", 1) < 2 and getattr(v, "ndim", 1) < 2:
+        return np.convolve(a, v, mode)  # type: ignore[call-overload]
+    long, short = (a, v) if a.shape[-1] >= v.shape[-1] else (v, a)
+    size, others = long.shape[-1], short.shape[-1]
+    outer = np.broadcast_shapes(a.shape[:-1], v.shape[:-1])
+    if 0 < math.prod(outer) < others:
+        rows = (np.broadcast_to(one, (*outer, one.shape[-1])).reshape(math.prod(outer), -1) for one in (a, v))
+        found = np.stack([np.convolve(one, other, mode) for one, other in zip(*rows, strict=True)])  # type: ignore[call-overload]
+        return found.reshape(*outer, -1)
+    whole = np.zeros((*outer, size + others - 1), np.result_type(a, v))
+    for n in range(others):
+        whole[..., n : n + size] += long * short[..., n : n + 1]
+    start = {"full": 0, "same": (others - 1) // 2, "valid": others - 1}[mode]
+    return whole[..., start : start + {"full": size + others - 1, "same": size, "valid": size - others + 1}[mode]]
+
+
+def _convolve_mapped(scope: Scope, a: Any, v: Any, mode: str) -> Any:
+    is_usual = mode in ("full", "same", "valid") and shape_of(a) != (0,) != shape_of(v)  # else NumPy says what is wrong
+    return Mapped(_convolve(*lined_up((a, v), scope), mode), scope) if is_usual else NotImplemented
+
+
+_convolve: Any = multilinear(
+    _convolved,
+    lambda ct, a, v, mode: unbroadcast(_convolve(_of_convolution(ct, a, v), v[..., ::-1], "valid"), shape_of(a)),
+    lambda ct, a, v, mode: unbroadcast(_convolve(_of_convolution(ct, a, v), a[..., ::-1], "valid"), shape_of(v)),
+    name="convolve",
+    batch=_convolve_mapped,
 )
+
+
+def _correlate_mapped(scope: Scope, a: Any, v: Any, mode: str) -> Any:
+    first, second = shape_of(a)[0], shape_of(v)[0]
+    if mode != "same" or first >= second:
+        return convolve(a, v[::-1], mode)
+    return convolve(a, v[::-1])[first // 2 : first // 2 + second]
+
 
 _correlate: Any = multilinear(
     lambda a, v, mode: np.correlate(a, np.conj(v) if is_complex(v) else v, mode),
     lambda ct, a, v, mode: np.convolve(_of_correlation(ct, a, v), v, "valid"),
     lambda ct, a, v, mode: _correlate(_of_correlation(ct, a, v), a, "valid")[::-1],
     name="correlate",
+    batch=_correlate_mapped,
 )
 """np.correlate of a and conj(v), which is linear in both."""
 
@@ -283,12 +326,15 @@ def _vector(x: Any) -> Any:
 
 def convolve(a: Any, v: Any, mode: str = "full") -> Any:
     """np.convolve."""
-    return _convolve(_vector(a), _vector(v), mode)
+    a, v = _vector(a), _vector(v)
+    if len(shape_of(a)) > 1 or len(shape_of(v)) > 1:
+        np.convolve(np.empty(shape_of(a)), np.empty(shape_of(v)))  # NumPy says that it takes vectors
+    return _convolve(a, v, mode)
 
 
 def correlate(a: Any, v: Any, mode: str = "valid") -> Any:
     """np.correlate, which conjugates v."""
-    v = v if type(v) is Tracer else np.asanyarray(v)
+    v = v if type(v) in TRACERS else np.asanyarray(v)
     return _correlate(a, np.conj(v) if is_complex(v) else v, mode)
 
 

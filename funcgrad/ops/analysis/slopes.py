@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.arrays.creation import asanyarray
 from funcgrad.ops.structural import concatenate, expand_dims, normalized_axes, reshape
 from funcgrad.primitive import register
 from funcgrad.rules import general
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
 
 _COLLECTION: Any = type(np.gradient(np.zeros((2, 2))))  # of the slopes along several axes: a list to NumPy 1, a tuple to NumPy 2
 
@@ -69,13 +69,13 @@ def _slope(f: Any, axis: int, spacing: Any, edge_order: int) -> Any:
     else:
         x = spacing.astype(np.float64) if spacing.dtype.kind in "iu" else spacing
         step = x[1:] - x[:-1]
-        if type(x) is not Tracer and (step == step[0]).all():
+        if type(x) not in TRACERS and (step == step[0]).all():
             parts = _even(f, axis, step[0], edge_order)
         else:
             parts = _uneven(f, axis, step, edge_order)
-    inner, first, last = (part.astype(f.dtype, copy=False) for part in parts)
+    inner, first, last = (part if f.dtype == bool else part.astype(f.dtype, copy=False) for part in parts)
     slope = concatenate([expand_dims(first, axis), inner, expand_dims(last, axis)], axis)
-    return _as_numpy(slope, f, spacing, axis, edge_order) if type(spacing) is Tracer and spacing.shape else slope
+    return _as_numpy(slope, f, spacing, axis, edge_order) if type(spacing) in TRACERS and spacing.shape else slope
 
 
 def _picker(f: Any, axis: int) -> Any:

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import TRACERS, Mapped, bare, one_example
 from funcgrad.ops.arrays.ranges import arange, linspace
-from funcgrad.ops.indexing import in_dtype
 from funcgrad.ops.structural import broadcast_to, concatenate, copy, ravel, reshape, stack
+from funcgrad.ops.updates import in_dtype
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import holds_tracer, raw, shape_of
-from funcgrad.tracer import Tracer
 
 
 def laid_out(x: Any, order: str | None) -> Any:
     """x in C or F order in memory, if that is asked for and it is not."""
     if order not in ("C", "F") or not shape_of(x):
         return x
-    flags = raw(x).flags
+    flags = one_example(x).flags
     return x if (flags.c_contiguous if order == "C" else flags.f_contiguous) else copy(x, order)
 
 
@@ -48,7 +48,7 @@ def asarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> Any
     """
     if not holds_tracer(a):
         return np.asarray(a, dtype, order, **options)
-    if type(a) is not Tracer:
+    if type(a) not in TRACERS:
         a = stack([asarray(element) for element in (a.tolist() if isinstance(a, np.ndarray) else a)])
     if dtype is not None:
         a = a.astype(dtype, copy=False)
@@ -95,7 +95,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
         3.0
     """
     result = asarray(a, dtype, order)
-    np.asarray_chkfinite(raw(result))
+    np.asarray_chkfinite(bare(result))
     return result
 
 
@@ -164,7 +164,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None) -> Any:
     if not holds_tracer(a):
         return np.require(a, dtype, requirements)
     result = asarray(a, dtype)
-    flags = np.require(raw(result), None, requirements).flags
+    flags = np.require(one_example(result), None, requirements).flags
     return laid_out(result, "C" if flags.c_contiguous else "F" if flags.f_contiguous else None)
 
 
@@ -219,7 +219,7 @@ def full(shape: Any, fill_value: Any, dtype: Any = None, order: Any = "C", **opt
     if not holds_tracer(fill_value):
         return np.full(shape, fill_value, dtype, order, **options)
     filled = asarray(fill_value, dtype)
-    return copy(broadcast_to(filled, shape), order) if type(filled) is Tracer else np.full(shape, filled, dtype, order)
+    return copy(broadcast_to(filled, shape), order) if type(filled) in TRACERS else np.full(shape, filled, dtype, order)
 
 
 def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subok: bool = True, shape: Any = None, **options: Any) -> Any:
@@ -247,6 +247,8 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
         3.0
     """
     plain = raw(a)
+    if type(plain) is Mapped:
+        plain = one_example(plain)
     if not holds_tracer(fill_value):
         return np.full_like(plain, fill_value, dtype, order, subok, shape, **options)
     like = np.empty_like(plain, dtype, order, subok, shape)
@@ -275,7 +277,7 @@ class Joiner:
         joined = self._joiner[tuple(piece if isinstance(piece, str) else next(places) for piece in pieces)]
         plain = [raw(piece) for piece in numbers]
         dtype = np.result_type(*(value.dtype if isinstance(value, np.ndarray) else value for value in plain))
-        whole = concatenate([ravel(piece if type(piece) is Tracer else np.asarray(piece)) for piece in numbers])
+        whole = concatenate([ravel(piece if type(piece) in TRACERS else np.asarray(piece)) for piece in numbers])
         return whole.astype(dtype, copy=False)[joined]
 
     def __len__(self) -> int:
@@ -291,7 +293,7 @@ def _places(start: int, like: Any) -> np.ndarray:
 
 def _as_piece(item: Any) -> Any:
     if not isinstance(item, slice):
-        return item if type(item) is Tracer or np.isscalar(item) else asarray(item)
+        return item if type(item) in TRACERS or np.isscalar(item) else asarray(item)
     start, step = 0 if item.start is None else item.start, 1 if item.step is None else item.step
     return linspace(start, item.stop, int(abs(step))) if isinstance(step, complex) else arange(start, item.stop, step)
 

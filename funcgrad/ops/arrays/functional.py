@@ -2,23 +2,76 @@
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from funcgrad import tree
+from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped
 from funcgrad.ops.arrays.creation import asarray
-from funcgrad.ops.indexing import at
 from funcgrad.ops.structural import broadcast_to, expand_dims, moveaxis, normalized, reshape, stack
+from funcgrad.ops.updates import at
 from funcgrad.primitive import register_all
+from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.batching import inner_mapping, looped, unhidden
 from funcgrad.rules.values import holds_tracer, raw, shape_of
-from funcgrad.tape import thread
+from funcgrad.tape import Scope, thread
+from funcgrad.tracer import Tracer
 
 
 def _is_plain(*values: Any) -> bool:
     """Whether NumPy itself can do it: no tracers are about, not even in the closure of a function."""
     return thread.scope is None and not holds_tracer(*values)
+
+
+def _by_examples(scope: Scope, call: Callable[..., Any], *args: Any) -> Any:
+    """`call(of_example, *args)` for each example: `of_example(function)` gives that example's of the mapped values a function makes."""
+    size: Any = scope.size
+
+    def one(n: Any, *args: Any) -> Any:
+        def entered(value: Any) -> Any:
+            if type(value) is not Tracer or value._scope.depth < scope.depth:
+                return value
+            inner, records = value._scope, value._scope.records
+            records.append((_ENTER, value._index, scope))
+            return inner.make(value._primal, inner, len(records) - 1)
+
+        def picked(value: Any) -> Any:
+            if not _differs(value, scope):
+                return value
+            return unhidden(value, scope)[int(n)] if size else np.zeros(value.shape, value.dtype)
+
+        def of_example(function: Callable[..., Any]) -> Callable[..., Any]:
+            return lambda *args, **kw: tree.map(picked, function(*tree.map(entered, args), **tree.map(entered, kw)))
+
+        return call(of_example, *args)
+
+    return looped(one, scope, (Mapped(np.arange(size), scope), *args), {})
+
+
+def _differs(value: Any, scope: Scope) -> bool:
+    """Whether a value is another one for each example of a mapping."""
+    while type(value) in TRACERS:
+        if is_mapped(value, scope):
+            return True
+        value = value._primal
+    return False
+
+
+def _collapsed(cotangent: Any, scope: Scope) -> Any:
+    return np.sum(unhidden(cotangent, scope), 0) if _differs(cotangent, scope) else cotangent
+
+
+_ENTER = Rule(
+    "enter",
+    lambda record, tangents: tangents[record[1]],
+    lambda cotangent, record, cotangents: accumulate(cotangents, record[1], _collapsed(cotangent, record[2])),
+    lambda record, index, scope: record,
+)
+"""One example's value among mapped ones, as it is: all of these depend on it, so its cotangent is the sum of theirs."""
 
 
 def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
@@ -97,6 +150,9 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     """
     if _is_plain(x, condlist, funclist, args):
         return np.piecewise(x, condlist, funclist, *args, **kw)
+    mapping = inner_mapping(x, condlist) if OPEN else None
+    if mapping is not None:
+        return _by_examples(mapping, _piecewise_of_example, x, condlist, funclist, args, kw)
     x, condlist = asarray(x), raw(condlist)
     if np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0):
         condlist = [condlist]
@@ -114,6 +170,10 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     return result
 
 
+def _piecewise_of_example(of_example: Any, x: Any, condlist: Any, funclist: Any, args: Any, kw: Any) -> Any:
+    return piecewise(x, condlist, [of_example(function) if callable(function) else function for function in funclist], *args, **kw)
+
+
 class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
     """numpy.vectorize that also takes tracers, and functions that have tracers in them."""
 
@@ -121,6 +181,9 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         """The function of each element of the arguments, broadcast together; where a signature says so, of each sub-array."""
         if _is_plain(args, kwargs) or not callable(self.pyfunc):  # as a decorator it is called without
             return super().__call__(*args, **kwargs)
+        mapping = inner_mapping(args, kwargs) if OPEN else None
+        if mapping is not None:
+            return _by_examples(mapping, self._call_of_example, args, kwargs)
         excluded: Any = self.excluded
         names: list[Any] = [n for n in range(len(args)) if n not in excluded] + [name for name in kwargs if name not in excluded]
         looped = [asarray(args[name] if type(name) is int else kwargs[name]) for name in names]
@@ -142,6 +205,11 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
         if isinstance(results[0], tuple):
             return tuple(self._collected(parts, outer, n) for n, parts in enumerate(zip(*results, strict=True)))
         return self._collected(results, outer, 0)
+
+    def _call_of_example(self, of_example: Any, args: Any, kwargs: Any) -> Any:
+        function = copy.copy(self)
+        function.pyfunc = of_example(self.pyfunc)
+        return function(*args, **kwargs)
 
     def _collected(self, parts: Any, outer: tuple[int, ...], n: int) -> Any:
         parts = [asarray(part) for part in parts]

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.indexing import split
 from funcgrad.ops.structural import broadcast_to, concatenate, moveaxis, ravel, reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import shape_of
-from funcgrad.tracer import Tracer
 
 _SEVERAL: Any = type(np.broadcast_arrays(0.0, 0.0))
 """What NumPy returns several arrays in: tuples, lists before NumPy 2."""
@@ -113,7 +113,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
     grids = [reshape(asarray(x), tuple(-1 if n == axis else 1 for n in range(len(xi)))) for axis, x in zip(axes, xi, strict=True)]
     grids = grids if sparse else list(broadcast_arrays(*grids))
     several: Any = type(np.meshgrid(*[0.0] * len(xi), copy=copy, sparse=sparse))
-    return several(grid if type(grid) is Tracer or not copy else grid.copy() for grid in grids)
+    return several(grid if type(grid) in TRACERS or not copy else grid.copy() for grid in grids)
 
 
 def _splitting(name: str, least: int, axis: int) -> Any:

@@ -8,20 +8,25 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import Mapped, is_any
 from funcgrad.ops.arrays.creation import asarray, laid_out
 from funcgrad.ops.arrays.ranges import linspace
-from funcgrad.ops.indexing import flip, in_dtype
+from funcgrad.ops.indexing import flip
 from funcgrad.ops.structural import broadcast_to, concatenate, normalized, order_of
+from funcgrad.ops.updates import in_dtype
 from funcgrad.primitive import register
 from funcgrad.rules import linear
+from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.values import holds_tracer, shape_of
 
 Width = tuple[int, int]
 Ends = Callable[[Any, int, Width], tuple[Any, Any]]
 """What comes before and after an array along an axis; of size 1 there, or of the width."""
 
-_pad_zeros = linear(
-    np.pad, lambda ct, shape, widths: ct[tuple(slice(low, low + size) for (low, _), size in zip(widths, shape, strict=True))]
+_pad_zeros: Any = linear(
+    np.pad,
+    lambda ct, shape, widths: ct[tuple(slice(low, low + size) for (low, _), size in zip(widths, shape, strict=True))],
+    batch=in_front(lambda x, widths: _pad_zeros(x, ((0, 0), *widths))),
 )
 
 
@@ -161,6 +166,8 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     if mode not in _OPTION or set(options) - {_OPTION[mode]}:
         raise ValueError(f"np.pad has no mode {mode!r} with the options {sorted(options)}; the modes and their options: {_OPTION}")
     array = asarray(array)
+    if type(array) is Mapped and array.dtype.kind not in "fc":  # NumPy rounds what it puts there
+        return by_examples(np.pad)(array, pad_width, mode, **options)
     ndim = len(shape_of(array))
     widths = _widths(pad_width, ndim)
     option = options.get(_OPTION[mode])
@@ -169,7 +176,7 @@ def pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> A
     if mode == "linear_ramp":
         return _grown(array, widths, _ramps(0 if option is None else option, ndim))
     if mode in ("constant", "empty"):
-        is_zero = option is None or (not holds_tracer(option) and not np.any(option))
+        is_zero = option is None or (not holds_tracer(option) and not is_any(option))
         return _pad_zeros(array, widths) if is_zero else _grown(array, widths, _constants(option, ndim))
     return _by_index(array, widths, mode, options)
 

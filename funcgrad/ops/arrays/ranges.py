@@ -7,11 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped, lined_up
 from funcgrad.ops.structural import expand_dims, is_constant, moveaxis, reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules import general
+from funcgrad.rules.batching import by_examples
 from funcgrad.rules.values import raw, shape_of, unbroadcast
-from funcgrad.tracer import Tracer
+from funcgrad.tape import Scope
 
 _numpys_arange: Any = np.arange
 _numpys_linspace: Any = np.linspace
@@ -40,8 +42,12 @@ def _spaced(function: Any, partial: Any, keeps: str) -> Any:
 
         return jvp, vjp
 
+    def batch(scope: Scope, start: Any, stop: Any, num: int, endpoint: bool) -> Any:
+        return Mapped(np.moveaxis(primitive(*lined_up((start, stop), scope), num, endpoint), 1, 0), scope)
+
     jvps, vjps = zip(rules(0), rules(1), strict=True)
-    return general(function, jvps, vjps, keeps)
+    primitive = general(function, jvps, vjps, keeps, batch=batch)
+    return primitive
 
 
 _linspace = _spaced(np.linspace, lambda weight, ans, end: weight, keeps="")
@@ -75,9 +81,9 @@ def logspace(start: Any, stop: Any, num: int = 50, endpoint: bool = True, base: 
     """np.logspace, by NumPy's own steps."""
     if is_constant(dtype):
         return np.logspace(raw(start), raw(stop), num, endpoint, raw(base), dtype, axis)
-    base = base if type(base) in (Tracer, float, int) else np.asarray(base)
+    base = base if type(base) in TRACERS or type(base) in (float, int) else np.asarray(base)
     if shape_of(base) or not _BASE_MAY_BE_A_NUMBER:
-        start, stop, base = (each if type(each) is Tracer else np.asarray(each) for each in (start, stop, base))
+        start, stop, base = (each if type(each) in TRACERS else np.asarray(each) for each in (start, stop, base))
         ndim = max(len(shape_of(each)) for each in (start, stop, base))
         start, stop, base = (reshape(each, (1,) * (ndim - len(shape_of(each))) + shape_of(each)) for each in (start, stop, base))
         base = expand_dims(base, axis)
@@ -104,6 +110,7 @@ _arange = general(
 )
 
 
+@by_examples
 def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **options: Any) -> Any:
     """numpy.arange that also takes tracers: how many numbers there are has no derivative, the numbers have.
 
@@ -122,7 +129,7 @@ def arange(start: Any, stop: Any = None, step: Any = None, dtype: Any = None, **
         >>> grad(lambda step: arange(0.0, 10.0, step).sum())(2.5)
         6.0
     """
-    if not any(type(each) is Tracer for each in (start, stop, step)):
+    if not any(type(each) in TRACERS for each in (start, stop, step)):
         return _numpys_arange(start, stop, step, dtype, **options)
     start, stop = (0, start) if stop is None else (start, stop)
     step = 1 if step is None else step

@@ -9,11 +9,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped, is_any
 from funcgrad.ops.arrays.creation import asarray, laid_out
 from funcgrad.ops.arrays.joining import broadcast_arrays
 from funcgrad.ops.elementwise import where
-from funcgrad.ops.indexing import flip, in_dtype, scatter, take
+from funcgrad.ops.indexing import flip, pick, scatter, take
 from funcgrad.ops.structural import (
+    along,
     broadcast_to,
     concatenate,
     moveaxis,
@@ -25,21 +27,25 @@ from funcgrad.ops.structural import (
     stack,
     swapaxes,
 )
+from funcgrad.ops.updates import in_dtype
 from funcgrad.primitive import register_all
 from funcgrad.rules import linear, nondifferentiable
-from funcgrad.rules.values import holds_tracer, raw, refuse_out, shape_of, unbroadcast
-from funcgrad.tracer import Tracer
+from funcgrad.rules.batching import by_examples, in_front
+from funcgrad.rules.constant import of_shapes
+from funcgrad.rules.values import as_array, holds_tracer, raw, refuse_out, shape_of, unbroadcast
 
 # ------------------------------------------------------------------------------------------------ by conditions and choices
 
-for _function in (np.nonzero, np.flatnonzero, np.argwhere, np.tril_indices_from, np.triu_indices_from, np.diag_indices_from):
+for _function in (np.nonzero, np.flatnonzero, np.argwhere):
     nondifferentiable(_function)
+for _of_shape in (np.tril_indices_from, np.triu_indices_from, np.diag_indices_from):
+    nondifferentiable(_of_shape, of_shapes(_of_shape))
 
 
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
     """np.compress."""
     refuse_out("compress", out)
-    condition = np.asarray(raw(condition))
+    condition = as_array(raw(condition))
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
     return take(asarray(a), np.flatnonzero(condition), axis)
@@ -53,15 +59,24 @@ def extract(condition: Any, arr: Any) -> Any:
 def choose(a: Any, choices: Any, out: None = None, mode: str = "raise") -> Any:
     """np.choose."""
     refuse_out("choose", out)
-    number = np.choose(raw(a), np.arange(len(choices)), mode=mode)  # type: ignore[call-overload]
-    number, *arrays = broadcast_arrays(number, *choices)
+    number, *arrays = broadcast_arrays(_number_of_choice(raw(a), len(choices), mode), *choices)
     index = (number, *np.ix_(*map(range, number.shape)))
-    return stack(arrays)[index].astype(_common_dtype(choices), copy=False)
+    return pick(stack(arrays), index).astype(_common_dtype(choices), copy=False)
+
+
+def _number_of_choice(number: Any, choices: int, mode: str) -> Any:
+    """Which choice is meant: numbers from 0 on."""
+    is_mapped = type(number) is Mapped
+    if not is_mapped:
+        return np.choose(number, np.arange(choices), mode=mode)  # type: ignore[call-overload]
+    if mode == "raise" and is_any((number < 0) | (number >= choices)):
+        raise ValueError("invalid entry in choice array")
+    return np.remainder(number, choices) if mode == "wrap" else np.clip(number, 0, choices - 1)
 
 
 def _common_dtype(values: Any) -> np.dtype[Any]:
     """The dtype that NumPy finds for all values together, in which Python numbers count for less."""
-    return np.result_type(*(each if type(each) in (int, float, complex) else np.asarray(each) for each in map(raw, values)))
+    return np.result_type(*(each if type(each) in (int, float, complex) else as_array(each).dtype for each in map(raw, values)))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
@@ -90,13 +105,13 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
         return np.select(condlist, choicelist, default)
     if len(condlist) != len(choicelist) or not len(condlist):
         raise ValueError(f"select needs a choice for each condition, one at least: got {len(choicelist)} for {len(condlist)}")
-    conditions = [np.asarray(raw(condition)) for condition in condlist]
+    conditions = [as_array(raw(condition)) for condition in condlist]
     for n, condition in enumerate(conditions):
         if condition.dtype != bool:
             raise TypeError(f"invalid entry {n} in condlist: should be boolean ndarray")
     dtype = _common_dtype([*choicelist, default])
     result, *choices = (
-        each.astype(dtype, copy=False) if type(each) is Tracer else np.asarray(each, dtype) for each in (default, *choicelist)
+        each.astype(dtype, copy=False) if type(each) in TRACERS else np.asarray(each, dtype) for each in (default, *choicelist)
     )
     for condition, choice in zip(conditions[::-1], choices[::-1], strict=True):
         result = where(condition, choice, result)
@@ -114,10 +129,37 @@ def _diagonal_transpose(ct: Any, shape: tuple[int, ...], offset: int, axis1: int
     return moveaxis(last, (-2, -1), axes)
 
 
-_diagonal = linear(np.diagonal, _diagonal_transpose)
-_diag = linear(np.diag, lambda ct, shape, k: np.diagonal(ct, k) if len(shape) == 1 else _diagonal_transpose(ct, shape, k, 0, 1))
-_tril = linear(np.tril, lambda ct, shape, k: unbroadcast(np.tril(ct, k), shape))
-_triu = linear(np.triu, lambda ct, shape, k: unbroadcast(np.triu(ct, k), shape))
+def _diag_mapped(x: Any, k: int) -> Any:
+    if x.ndim != 2:
+        return _diagonal(x, k, 1, 2)
+    size = x.shape[1] + abs(k)
+    rows = np.arange(x.shape[1]) + max(-k, 0)
+    return scatter(x, (x.shape[0], size, size), (slice(None), rows, rows + k), True)
+
+
+def _triangle(function: Any) -> Any:
+    """np.tril or np.triu; of a vector NumPy makes a matrix of equal rows first."""
+
+    def of_examples(x: Any, k: int) -> Any:
+        if x.ndim == 2:
+            x = np.broadcast_to(np.expand_dims(x, 1), (x.shape[0], x.shape[1], x.shape[1]))
+        return primitive(x, k)
+
+    primitive = linear(function, lambda ct, shape, k: unbroadcast(function(ct, k), shape), batch=in_front(of_examples))
+    return primitive
+
+
+_diagonal: Any = linear(
+    np.diagonal,
+    _diagonal_transpose,
+    batch=in_front(lambda x, offset, axis1, axis2: _diagonal(x, offset, along(axis1, x.ndim - 1), along(axis2, x.ndim - 1))),
+)
+_diag = linear(
+    np.diag,
+    lambda ct, shape, k: np.diagonal(ct, k) if len(shape) == 1 else _diagonal_transpose(ct, shape, k, 0, 1),
+    batch=in_front(_diag_mapped),
+)
+_tril, _triu = _triangle(np.tril), _triangle(np.triu)
 
 
 def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
@@ -152,7 +194,11 @@ def _kept(size: int, obj: Any) -> np.ndarray:
     return np.delete(np.arange(size), obj)
 
 
-_delete = linear(np.delete, lambda ct, shape, obj, axis: scatter(ct, shape, (slice(None),) * axis + (_kept(shape[axis], obj),), True))
+_delete: Any = linear(
+    np.delete,
+    lambda ct, shape, obj, axis: scatter(ct, shape, (slice(None),) * axis + (_kept(shape[axis], obj),), True),
+    batch=in_front(lambda x, obj, axis: _delete(x, obj, axis + 1)),
+)
 
 
 def delete(arr: Any, obj: Any, axis: int | None = None) -> Any:
@@ -184,6 +230,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: int | None = None) -> Any:
     return laid_out(take(concatenate([arr, values], axis), new, axis), order_of(arr))
 
 
+@by_examples
 def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
     """np.trim_zeros."""
     trim = trim.lower()
@@ -213,7 +260,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 def rot90(m: Any, k: Any = 1, axes: Any = (0, 1)) -> Any:
     """np.rot90."""
     one, two = normalized_axes(tuple(axes), len(shape_of(m)))
-    k = (operator.index(k) if type(k) is Tracer else k) % 4
+    k = (operator.index(k) if type(k) in TRACERS else k) % 4
     if k % 2 == 0:
         return flip(m, (one, two)) if k else m[...]
     return swapaxes(flip(m, two), one, two) if k == 1 else flip(swapaxes(m, one, two), two)
@@ -253,8 +300,17 @@ def _overlap(windows: Any, shape: tuple[int, ...], window: tuple[int, ...], axes
     return out
 
 
-_windows = linear(_windows_of, lambda ct, shape, window, axes: overlapped(ct, shape, window, axes))
-overlapped: Any = linear(_overlap, lambda ct, _, shape, window, axes: _windows(ct, window, axes), name="overlapping_windows")
+_windows: Any = linear(
+    _windows_of,
+    lambda ct, shape, window, axes: overlapped(ct, shape, window, axes),
+    batch=in_front(lambda x, window, axes: _windows(x, window, tuple(n + 1 for n in axes))),
+)
+overlapped: Any = linear(
+    _overlap,
+    lambda ct, _, shape, window, axes: _windows(ct, window, axes),
+    name="overlapping_windows",
+    batch=in_front(lambda x, shape, window, axes: overlapped(x, (x.shape[0], *shape), window, tuple(n + 1 for n in axes))),
+)
 
 
 def sliding_window_view(x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False) -> Any:

@@ -37,9 +37,19 @@ from funcgrad.ops.linalg.matrices import (
     transposed,
     unpack,
 )
+from funcgrad.ops.linalg.repeated import (
+    EIGH,
+    are_repeated,
+    are_used,
+    pack_marked,
+    unpack_marked,
+    warn_of_second_order,
+    warn_of_vectors,
+)
 from funcgrad.primitive import register_all
 from funcgrad.rules import general
 from funcgrad.rules.values import is_complex, raw, shape_of
+from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ Cholesky
 
@@ -170,30 +180,45 @@ def eigh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
     w, v = unpack(ans, _square_cores(a), reals=(0,))
     within = adjoint(v) @ read(t, _is_lower(UPLO)) @ v
     turned = v @ (inverse_gaps(w, rounding(w, shape_of(a)[-1])) * within)
-    return pack([np.real(diagonal_of(within)), keep_phases(turned, v)], _square_cores(a))
+    return pack_marked([np.real(diagonal_of(within)), keep_phases(turned, v)], _square_cores(a))
 
 
 def eigh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
     """The rule of eigh, backwards."""
     w, v = unpack(ans, _square_cores(a), reals=(0,))
     gw, gv = unpack(conj(ct), _square_cores(a), reals=(0,))
-    turns = inverse_gaps(w, rounding(w, shape_of(a)[-1])) * (adjoint(v) @ keep_phases_adjoint(gv, v))
+    tolerance = rounding(w, shape_of(a)[-1])
+    along = adjoint(v) @ keep_phases_adjoint(gv, v)
+    turns = inverse_gaps(w, tolerance) * along
+    if are_repeated(w, tolerance):
+        warn_of_vectors(EIGH, w, tolerance, gw, [gv], along, *are_used(ct, 2))
+        if type(ans) is Tracer:
+            warn_of_second_order(EIGH, w, tolerance, gw, turns, type(ct) is not Tracer)
     return conj(put_back((v @ turns + v * row(gw)) @ adjoint(v), _is_lower(UPLO)))
 
 
-_eigh = general(lambda a, UPLO: pack(np.linalg.eigh(a, UPLO), _square_cores(a)), [eigh_jvp], [eigh_vjp], name="eigh")
+_eigh = general(lambda a, UPLO: pack_marked(np.linalg.eigh(a, UPLO), _square_cores(a)), [eigh_jvp], [eigh_vjp], name="eigh")
 
 
 def eigh(a: Any, UPLO: Any = "L") -> Any:
     """np.linalg.eigh. It reads the triangle UPLO only, and there the gradient is.
 
     Eigenvectors are determined up to a sign, complex ones up to a phase, those of equal eigenvalues up to a rotation among themselves.
-    Functions that do not depend on that choice have a derivative: of the eigenvalues alone (their sum, the sum of their squares, ...),
-    of the projections onto eigenspaces. Eigenvalues that are equal to rounding do not make it NaN: their vectors are held as they are
-    among themselves. Beyond that no rule can see through a repeated eigenvalue: what the derivative of V diag(g(w)) V^H, and the second
-    one of sum(g(w)), have between two of its vectors is lost, for neither w nor V has a tangent that it could be part of.
+    Functions that do not depend on that choice have a derivative. Eigenvalues that are equal to rounding do not make it NaN: their vectors
+    are held as they are among themselves. That is exact for functions of the eigenvalues alone that are symmetric in equal ones, and of
+    the spaces that vectors of one eigenvalue span (projections). It is not for V diag(g(w)) V^H: between vectors of one eigenvalue its
+    derivative is g', which a rule of eigh cannot see, and that part is lost. `funcgrad.scipy.linalg.funm(a, g)` has it. So it is with most
+    second derivatives where eigenvalues repeat, that of sum(g(w)) too (the trace of funm); those of the sum of equal eigenvalues are right.
+
+    Warns:
+        DegenerateWarning: something may have been lost, in reverse mode: vectors of one eigenvalue are used one by one, or together with
+            the eigenvalues; or a gradient is differentiated again. It is a false alarm where a function takes eigenvalues and projections
+            from one call and does not combine them, as sum(w) + sum(c * P), and where a gradient is differentiated with respect to
+            something else than the matrix, or depends on the sum of equal eigenvalues only, as that of exp(sum(w)). What is lost is not
+            seen where g is 0 at the repeated eigenvalue and the cotangents of that eigenvalue are all equal, and never in forward mode,
+            which cannot know what becomes of the vectors: take the gradient once.
     """
-    found = unpack(_eigh(a, UPLO), _square_cores(a), reals=(0,))
+    found = unpack_marked(_eigh(a, UPLO), _square_cores(a), reals=(0,))
     return answer_type(np.linalg.eigh)(*found)
 
 
@@ -206,6 +231,10 @@ def eigvalsh_jvp(t: Any, ans: Any, a: Any, UPLO: Any) -> Any:
 def eigvalsh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
     """The rule of eigvalsh, backwards."""
     v = np.linalg.eigh(a, UPLO)[1]
+    if type(a) is Tracer and type(ct) is Tracer:
+        tolerance = rounding(ans, shape_of(a)[-1])
+        if are_repeated(ans, tolerance):
+            warn_of_second_order(EIGH, ans, tolerance, ct, None, False)
     return conj(put_back((v * row(np.real(ct))) @ adjoint(v), _is_lower(UPLO)))
 
 
@@ -213,7 +242,7 @@ _eigvalsh = general(lambda a, UPLO: np.linalg.eigvalsh(a, UPLO), [eigvalsh_jvp],
 
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
-    """np.linalg.eigvalsh. Equal eigenvalues: right for functions that are symmetric in them, as `eigh`."""
+    """np.linalg.eigvalsh. Equal eigenvalues: first derivatives of functions symmetric in them are right; for second ones see `eigh`."""
     return _eigvalsh(a, UPLO)
 
 
@@ -254,7 +283,7 @@ def eig(a: Any) -> Any:
     """np.linalg.eig, of matrices with a full set of eigenvectors: others (Jordan blocks) have no derivative.
 
     Eigenvectors have length 1; complex ones are determined up to a phase, for which LAPACK makes the largest component real: the derivative
-    is that of the vectors as computed. Where an eigenvalue is repeated, what `eigh` says holds.
+    is that of the vectors as computed. Where an eigenvalue is repeated, what `eigh` says holds, but nothing warns.
     """
     return answer_type(np.linalg.eig)(*unpack(_eig(a), _square_cores(a)))
 

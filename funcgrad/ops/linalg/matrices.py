@@ -18,6 +18,7 @@ import numpy as np
 
 from funcgrad.ops.indexing import scatter
 from funcgrad.rules import linear
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import is_complex, raw, shape_of
 
 Shape = tuple[int, ...]
@@ -170,16 +171,18 @@ def unpack(packed: Any, cores: Sequence[Shape], reals: Sequence[int] = ()) -> li
     return found
 
 
-def _take_part(packed: Any, start: int, core: Shape, is_real: bool) -> Any:
+def take_part(packed: Any, start: int, core: Shape, is_real: bool) -> Any:
+    """One part of a plain packed value."""
     part = packed[..., start : start + math.prod(core)]
     part = part.real if is_real else part
     return np.array(part.reshape(packed.shape[:-1] + core))[()]  # contiguous, as NumPy's own result
 
 
-def _part_transpose(ct: Any, shape: Shape, start: int, core: Shape, is_real: bool) -> Any:
+def part_transpose(ct: Any, shape: Shape, start: int, core: Shape, is_real: bool) -> Any:
+    """The cotangent of a packed value of that shape for one of a part."""
     size = math.prod(core)
     ct = np.reshape(np.real(ct) if is_real else ct, (*shape[:-1], size))
     return scatter(ct, shape, (..., slice(start, start + size)))
 
 
-_part = linear(_take_part, _part_transpose, name="part")
+_part: Any = linear(take_part, part_transpose, name="part", batch=in_front(lambda packed, *how: _part(packed, *how)))

@@ -8,14 +8,15 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.ops.elementwise import direction
 from funcgrad.ops.linalg.matrices import conj, rounding
 from funcgrad.ops.linalg.svd import weigh_pairs
-from funcgrad.ops.structural import normalized_axes
+from funcgrad.ops.structural import along, in_rows, normalized_axes
 from funcgrad.primitive import register_all
 from funcgrad.rules import products
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
 
 # A norm's tangent is the sum of the real part of t times weights, which are the same in both directions. They are made here, by order, of
 # x, of the norm with its axes kept, and of those axes.
@@ -24,7 +25,7 @@ from funcgrad.tracer import Tracer
 def _inverse(x: Any) -> Any:
     """1 / x, and 0 where x is 0."""
     is_zero = raw(x) == 0
-    if type(raw(x)) is not np.ndarray:
+    if not isinstance(raw(x), (np.ndarray, Mapped)):
         return 0.0 if is_zero else 1.0 / x
     return np.where(is_zero, 0.0, 1.0 / np.where(is_zero, 1.0, x))
 
@@ -125,7 +126,22 @@ def _rules(weights: Callable[..., Any], times: Callable[[Any, Any], Any]) -> Any
 
 def _norm_by(weights: Callable[..., Any], name: str) -> Any:
     """A norm whose tangent is a factor for each vector or matrix times the sum of the real parts of t times a weight for each element."""
-    return products(lambda x, *options: np.linalg.norm(x, *options), lambda times: _rules(weights, times), name=name)
+
+    def of_examples(x: Any, ord: Any, axis: Any, keepdims: bool) -> Any:  # noqa: A002
+        ndim = x.ndim - 1
+        if axis is not None:
+            axis = tuple(along(one, ndim) for one in axis) if isinstance(axis, tuple) else along(axis, ndim)
+        elif ord is None:  # of all elements, however many axes there are
+            found = primitive(in_rows(x), None, 1, False)
+            return np.reshape(found, (x.shape[0], *(1,) * ndim)) if keepdims else found
+        else:
+            axis = tuple(range(1, ndim + 1))
+        return primitive(x, ord, axis, keepdims)
+
+    primitive = products(
+        lambda x, *options: np.linalg.norm(x, *options), lambda times: _rules(weights, times), name=name, batch=in_front(of_examples)
+    )
+    return primitive
 
 
 _norm = _norm_by(_weights, "norm")
@@ -142,7 +158,7 @@ def _is_length(x: Any, ord: Any, axis: Any) -> bool:  # noqa: A002
 
 def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:  # noqa: A002
     """np.linalg.norm: its derivative is 0 where it is 0; what is tied shares equally, zero singular values count as a kink."""
-    if type(ord) is Tracer:
+    if type(ord) in TRACERS:
         ord.__float__()  # raises: the order must be plain
     if ord == 0:  # the number of nonzero elements
         return np.linalg.norm(raw(x), ord, axis, keepdims)

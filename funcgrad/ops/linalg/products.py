@@ -5,17 +5,20 @@ Conjugates appear only where the function has one: vdot, vecdot and vecmat conju
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import Mapped, lined_up
 from funcgrad.ops.contractions import dot, matmul, outer, tensordot
 from funcgrad.ops.linalg.matrices import conj, transposed
-from funcgrad.ops.structural import matrix_transpose, normalized, unlisted
+from funcgrad.ops.structural import along, matrix_transpose, normalized, unlisted
 from funcgrad.primitive import register, register_all
 from funcgrad.rules import multilinear
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
+from funcgrad.tape import Scope
 
 # ------------------------------------------------------------------------------------------------ vectors
 
@@ -23,6 +26,7 @@ vdot = multilinear(
     np.vdot,
     lambda ct, a, b: np.reshape(conj(ct * np.ravel(b)), shape_of(a)),
     lambda ct, a, b: np.reshape(ct * conj(np.ravel(a)), shape_of(b)),
+    batch=lambda scope, a, b: matmul(conj(np.ravel(a)), np.ravel(b)),
 )
 
 
@@ -35,6 +39,7 @@ _inner = multilinear(
     np.inner,
     lambda ct, a, b: _inner_transpose(ct, b, range(len(shape_of(a)) - 1, len(shape_of(ct)))),
     lambda ct, a, b: _inner_transpose(ct, a, range(len(shape_of(a)) - 1)),
+    batch=lambda scope, a, b: tensordot(a, b, (-1, -1)),
 )
 
 
@@ -55,17 +60,29 @@ def _vecdot_part(ct: Any, other: Any, shape: tuple[int, ...], axis: int) -> Any:
     return _back(np.expand_dims(ct, -1) * np.moveaxis(other, axis, -1), shape, axis)
 
 
+def _from_the_end(axis: int, x: Any) -> int:
+    """An axis of a value of one example, counted from the end: so it is the same where there are examples in front."""
+    ndim = len(shape_of(x))
+    return normalized(axis, ndim) - ndim
+
+
 def _outer_part(rows: Any, columns: Any, shape: tuple[int, ...]) -> Any:
     return unbroadcast(rows[..., :, None] * columns[..., None, :], shape)
 
 
 if hasattr(np, "vecdot"):  # NumPy 2.0
     _vecdot_of: Any = np.vecdot
-    _vecdot = multilinear(
+
+    def _vecdot_mapped(scope: Scope, x1: Any, x2: Any, axis: int) -> Any:
+        axes = _from_the_end(axis, x1), _from_the_end(axis, x2)
+        return Mapped(_vecdot(*lined_up((x1, x2), scope), axes[0]), scope) if axes[0] == axes[1] else NotImplemented
+
+    _vecdot: Any = multilinear(
         lambda x1, x2, axis: _vecdot_of(x1, x2, axis=axis),
         lambda ct, x1, x2, axis: conj(_vecdot_part(ct, x2, shape_of(x1), axis)),
         lambda ct, x1, x2, axis: _vecdot_part(ct, conj(x1), shape_of(x2), axis),
         name="vecdot",
+        batch=_vecdot_mapped,
     )
 
     def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
@@ -80,11 +97,13 @@ if hasattr(np, "matvec"):  # NumPy 2.2
         np.matvec,
         lambda ct, x1, x2: _outer_part(ct, x2, shape_of(x1)),
         lambda ct, x1, x2: unbroadcast(np.matmul(transposed(x1), ct[..., None])[..., 0], shape_of(x2)),
+        batch=lambda scope, x1, x2: matmul(x1, np.expand_dims(x2, -1))[..., 0],
     )
     vecmat = multilinear(
         np.vecmat,
         lambda ct, x1, x2: conj(unbroadcast(np.matmul(x2, ct[..., None])[..., 0], shape_of(x1))),
         lambda ct, x1, x2: _outer_part(conj(x1), ct, shape_of(x2)),
+        batch=lambda scope, x1, x2: matmul(np.expand_dims(conj(x1), -2), x2)[..., 0, :],
     )
     register(np.matvec, matvec)
     register(np.vecmat, vecmat)
@@ -110,11 +129,18 @@ def _normal(ct: Any, a: Any, b: Any, axes: tuple[int, int, int]) -> Any:
     return np.moveaxis(ct, axes[2], -1)
 
 
-_cross = multilinear(
+def _cross_mapped(scope: Scope, a: Any, b: Any, axes: tuple[int, int, int]) -> Any:
+    is_plane = shape_of(a)[axes[0]] == shape_of(b)[axes[1]] == 2
+    place = 0 if is_plane else along(axes[2], max(len(shape_of(a)), len(shape_of(b))))
+    return Mapped(_cross(*lined_up((a, b), scope), (_from_the_end(axes[0], a), _from_the_end(axes[1], b), place)), scope)
+
+
+_cross: Any = multilinear(
     lambda a, b, axes: np.cross(a, b, *axes),
     lambda ct, a, b, axes: _cross_part(_in_space(b, axes[1]), _normal(ct, a, b, axes), shape_of(a), axes[0]),
     lambda ct, a, b, axes: _cross_part(_normal(ct, a, b, axes), _in_space(a, axes[0]), shape_of(b), axes[1]),
     name="cross",
+    batch=_cross_mapped,
 )
 
 
@@ -150,7 +176,35 @@ def _chain_transpose(n: int, ct: Any, *arrays: Any) -> Any:
     return np.reshape(np.linalg.multi_dot([*turned[:n][::-1], ct, *turned[n + 1 :][::-1]]), shape_of(arrays[n]))
 
 
-_multi_dot = multilinear(lambda *arrays: np.linalg.multi_dot(arrays), each=_chain_transpose, name="multi_dot")
+def _chain_mapped(scope: Scope, *arrays: Any) -> Any:
+    """The product in the order of the fewest multiplications for one example."""
+    shapes = list(map(shape_of, arrays))
+    if len(arrays) < 2 or any(len(shape) != 2 for shape in shapes[1:-1]):
+        return NotImplemented  # NumPy says what is wrong
+    sizes = [
+        1 if len(shapes[0]) == 1 else shapes[0][0],
+        *(shape[-1] for shape in shapes[:-1]),
+        1 if len(shapes[-1]) == 1 else shapes[-1][1],
+    ]
+
+    @functools.cache
+    def best(first: int, last: int) -> tuple[int, int]:
+        """The number of multiplications, and the link after which the part is to be cut in two."""
+        if first == last:
+            return 0, first
+        return min(
+            (best(first, cut)[0] + best(cut + 1, last)[0] + sizes[first] * sizes[cut + 1] * sizes[last + 1], cut)
+            for cut in range(first, last)
+        )
+
+    def product(first: int, last: int) -> Any:
+        cut = best(first, last)[1]
+        return arrays[first] if first == last else matmul(product(first, cut), product(cut + 1, last))
+
+    return product(0, len(arrays) - 1)
+
+
+_multi_dot = multilinear(lambda *arrays: np.linalg.multi_dot(arrays), each=_chain_transpose, name="multi_dot", batch=_chain_mapped)
 
 
 def multi_dot(arrays: Sequence[Any], *, out: None = None) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import is_any
 from funcgrad.ops.linalg.matrices import (
     Shape,
     adjoint,
@@ -22,16 +23,17 @@ from funcgrad.ops.linalg.matrices import (
     keep_phases,
     keep_phases_adjoint,
     on_diagonal,
-    pack,
     rounding,
     row,
     safe_inverse,
     transposed,
     unpack,
 )
+from funcgrad.ops.linalg.repeated import SVD, are_repeated, are_used, pack_marked, unpack_marked, warn_of_second_order, warn_of_vectors
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, nondifferentiable
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.tracer import Tracer
 
 _MISSING = np._NoValue
 
@@ -79,7 +81,7 @@ def svd_jvp(t: Any, ans: Any, a: Any, is_full: bool) -> Any:
         du = np.concatenate([du, -u @ adjoint(adjoint(other_u) @ du)], -1)
     if shape_of(other_v)[-1]:
         dv = np.concatenate([dv, -v @ adjoint(adjoint(other_v) @ dv)], -1)
-    return pack([du, np.real(diagonal_of(within)), adjoint(dv)], _cores(a, is_full))
+    return pack_marked([du, np.real(diagonal_of(within)), adjoint(dv)], _cores(a, is_full))
 
 
 def svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
@@ -95,6 +97,12 @@ def svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
     gu, gv = _keep_both(keep_phases_adjoint, gu, gv, u, v)
     along_u, along_v = adjoint(u) @ gu, adjoint(v) @ gv
     together, against = gaps * (0.5 * (along_u + along_v)), sums * (0.5 * (along_u - along_v))
+    tolerance = rounding(s, max(shape_of(a)[-2:]))
+    if are_repeated(s, tolerance):
+        uses_u, uses_s, uses_v = are_used(ct, 3)
+        warn_of_vectors(SVD, s, tolerance, gs, [gu, gv], along_u + along_v, uses_s, uses_u or uses_v)
+        if type(ans) is Tracer:
+            warn_of_second_order(SVD, s, tolerance, gs, np.abs(raw(together)) + np.abs(raw(against)), type(ct) is not Tracer)
     within = on_diagonal(gs) + together + adjoint(together) + against - adjoint(against)
     left = u @ within
     if m > k:
@@ -105,7 +113,9 @@ def svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
     return conj(g)
 
 
-_svd = general(lambda a, is_full: pack(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), [svd_jvp], [svd_vjp], name="svd")
+_svd = general(
+    lambda a, is_full: pack_marked(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), [svd_jvp], [svd_vjp], name="svd"
+)
 
 
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
@@ -114,13 +124,17 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     Singular vectors are determined up to a sign, complex ones up to a phase that each pair has together, those of equal singular values up
     to a rotation, those that `full_matrices` adds up to a rotation among themselves. Functions that do not depend on that choice have a
     derivative; equal or zero singular values do not make it NaN (see `eigh`), and U V^H stays exact where they are equal.
+
+    Warns:
+        DegenerateWarning: singular values repeat, and a part of the derivative may have been lost: of U diag(g(s)) V^H, of single vectors
+            of several, or where such a gradient is differentiated again. What `eigh` says of that holds.
     """
     if hermitian:
         return _svd_of_hermitian(a, compute_uv)
     if not compute_uv:
         return _singular_values(a)
     is_full = bool(full_matrices)
-    return answer_type(np.linalg.svd)(*unpack(_svd(a, is_full), _cores(a, is_full), reals=(1,)))
+    return answer_type(np.linalg.svd)(*unpack_marked(_svd(a, is_full), _cores(a, is_full), reals=(1,)))
 
 
 def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
@@ -142,7 +156,10 @@ def weigh_pairs(weights: Any, a: Any) -> Any:
     A singular value that is zero to rounding has a kink there, as the absolute value: its derivative counts as 0.
     """
     u, s, vh = np.linalg.svd(a, full_matrices=False)
-    is_positive = raw(s) > rounding(s, max(shape_of(a)[-2:]))
+    tolerance = rounding(s, max(shape_of(a)[-2:]))
+    if type(a) is Tracer and type(weights) is Tracer and are_repeated(s, tolerance):
+        warn_of_second_order(SVD, s, tolerance, weights, None, False)
+    is_positive = raw(s) > tolerance
     return conj((u * row(np.where(is_positive, weights, 0.0))) @ vh)
 
 
@@ -176,13 +193,13 @@ def cond(x: Any, p: Any = None) -> Any:
         with np.errstate(all="ignore"):
             s = _singular_values(x)
             ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return ratio if not np.isnan(raw(ratio)).any() else np.where(np.isnan(raw(ratio)), plain, ratio)
+        return ratio if not is_any(np.isnan(raw(ratio))) else np.where(np.isnan(raw(ratio)), plain, ratio)
     is_singular = ~np.isfinite(plain)
-    if is_singular.any():
+    if is_any(is_singular):
         x = np.where(is_singular[..., None, None], identity_like(x), x)
     inverse = np.linalg.inv(x.astype(np.promote_types(x.dtype, np.float64), copy=False))  # as NumPy
     product = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
-    product = np.where(is_singular, plain, product) if is_singular.any() else product
+    product = np.where(is_singular, plain, product) if is_any(is_singular) else product
     return product.astype(plain.dtype, copy=False)  # complex in NumPy 1
 
 

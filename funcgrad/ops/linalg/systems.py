@@ -1,4 +1,4 @@
-"""Systems of linear equations, inverses, determinants, least squares.
+"""Systems of linear equations, inverses, least squares.
 
 Rules follow Giles (2008), "Collected matrix derivative results for forward and reverse mode algorithmic differentiation", and Golub &
 Pereyra (1973), "The differentiation of pseudo-inverses and nonlinear least squares problems whose variables separate".
@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import Mapped, is_all, is_any, is_mapped, lined_up
 from funcgrad.ops.linalg.matrices import (
     adjoint,
-    answer_type,
     conj,
-    identity_like,
     pack,
-    per_matrix,
     put_back,
     read,
     row,
@@ -27,8 +25,10 @@ from funcgrad.ops.linalg.matrices import (
 from funcgrad.ops.linalg.svd import singular_values_jvp, weigh_pairs
 from funcgrad.ops.structural import unlisted
 from funcgrad.primitive import register_all
-from funcgrad.rules import general, products
-from funcgrad.rules.values import is_complex, raw, shape_of, unbroadcast
+from funcgrad.rules import general
+from funcgrad.rules.batching import by_examples, in_front
+from funcgrad.rules.values import raw, shape_of, unbroadcast
+from funcgrad.tape import Scope
 
 _IS_NUMPY_2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
 
@@ -60,27 +60,59 @@ def _solve_vjp_b(ct: Any, ans: Any, a: Any, b: Any) -> Any:
     return unbroadcast(_solve_columns(transposed(a), ct, _is_vector(a, b)), shape_of(b))
 
 
+def _solve_mapped(scope: Scope, a: Any, b: Any) -> Any:
+    is_vector = _is_vector(a, b)
+    if is_vector:
+        b = np.expand_dims(b, -1)
+    if len(shape_of(a)) == len(shape_of(b)) == 2 and not is_mapped(a, scope):  # all examples are columns beside one another
+        columns = np.moveaxis(b._primal, 0, 1)
+        flat = np.reshape(columns, (columns.shape[0], math.prod(columns.shape[1:])))
+        answer = np.moveaxis(np.reshape(solve(a, flat), columns.shape), 1, 0)
+    else:
+        a, b = lined_up((a, b), scope)
+        ndim = max(a.ndim, b.ndim)  # NumPy 1 takes b for vectors where it has an axis less
+        answer = solve(*(np.reshape(one, (1,) * (ndim - one.ndim) + one.shape) for one in (a, b)))
+    return Mapped(answer[..., 0] if is_vector else answer, scope)
+
+
 solve = general(
     np.linalg.solve,
     [_solve_jvp_a, lambda t, ans, a, b: _solve_columns(a, t, _is_vector(a, b))],
     [_solve_vjp_a, _solve_vjp_b],
+    batch=_solve_mapped,
 )
-inv = general(
+inv: Any = general(
     np.linalg.inv,
     [lambda t, ans, a: -(ans @ t @ ans)],
     [lambda ct, ans, a: -(transposed(ans) @ ct @ transposed(ans))],
     keeps="ans",
+    batch=in_front(lambda x: inv(x)),
 )
 
 
+def _in_order(a: Any, axes: Any) -> Any:
+    """The tensor of an equation with `axes` last."""
+    if axes is None:
+        return a
+    ndim = len(shape_of(a))
+    last = [int(axis) % ndim for axis in axes]
+    return np.transpose(a, [n for n in range(ndim) if n not in last] + last)
+
+
 def _as_matrix(a: Any, axes: Any) -> Any:
-    """The matrix of a tensor equation: `axes` go last, then there are as many rows as columns."""
-    if axes is not None:
-        ndim = len(shape_of(a))
-        last = [int(axis) % ndim for axis in axes]
-        a = np.transpose(a, [n for n in range(ndim) if n not in last] + last)
+    """The matrix of a tensor equation: there are as many rows as columns."""
     side = math.isqrt(math.prod(shape_of(a)))
-    return np.reshape(a, (side, side))
+    return np.reshape(_in_order(a, axes), (side, side))
+
+
+def _tensorsolve_mapped(scope: Scope, a: Any, b: Any, axes: Any) -> Any:
+    shape = shape_of(_in_order(a, axes))[len(shape_of(b)) :]
+    return np.reshape(solve(_as_matrix(a, axes), np.ravel(b)), shape)
+
+
+def _tensorinv_mapped(scope: Scope, a: Any, ind: int) -> Any:
+    shape = shape_of(a)
+    return np.reshape(inv(_as_matrix(a, None)), shape[ind:] + shape[:ind])
 
 
 def _tensorsolve_vjp_a(ct: Any, ans: Any, a: Any, b: Any, axes: Any) -> Any:
@@ -100,6 +132,7 @@ _tensorsolve = general(
         _tensorsolve_vjp_a,
         lambda ct, ans, a, b, axes: np.reshape(np.linalg.solve(transposed(_as_matrix(a, axes)), np.ravel(ct)), shape_of(b)),
     ],
+    batch=_tensorsolve_mapped,
 )
 
 
@@ -117,126 +150,13 @@ _tensorinv = general(
     np.linalg.tensorinv,
     [lambda t, ans, a, ind: _between(ans, t, shape_of(ans))],
     [lambda ct, ans, a, ind: _between(ans, ct, shape_of(a), transposed)],
+    batch=_tensorinv_mapped,
 )
 
 
 def tensorinv(a: Any, ind: int = 2) -> Any:
     """np.linalg.tensorinv."""
     return _tensorinv(a, ind)
-
-
-# ------------------------------------------------------------------------------------------------ determinants
-
-
-def cofactors(a: Any) -> Any:
-    """The derivative of the determinant, exact at singular matrices too, and itself differentiable to any order there.
-
-    det(A) inv(A)^T where A is well conditioned; else from a block form (`_cofactors_in_frame`).
-    """
-    plain = raw(a)
-    limit = np.finfo(plain.dtype).eps ** -0.5
-    try:
-        inverse = np.linalg.inv(plain)
-        lengths = [np.sqrt(np.sum(np.abs(x) ** 2, (-2, -1))) for x in (plain, inverse)]
-        is_regular = bool((lengths[0] * lengths[1] < limit).all()) or not np.isfinite(plain).all()
-    except np.linalg.LinAlgError:
-        is_regular = False
-    if is_regular:
-        return _regular_cofactors(a)
-    n = plain.shape[-1]
-    stack = np.reshape(a, (math.prod(plain.shape[:-2]), n, n))
-    u, s, vh = np.linalg.svd(raw(stack))
-    small = np.sum(s * limit <= s[:, :1], -1)
-    groups = [np.flatnonzero(small == k) for k in np.unique(small)]
-    parts = [_cofactors_in_frame(stack[rows], u[rows], vh[rows], int(small[rows[0]])) for rows in groups]
-    return np.reshape(np.concatenate(parts)[np.argsort(np.concatenate(groups))], plain.shape)
-
-
-def _regular_cofactors(a: Any) -> Any:
-    return per_matrix(np.linalg.det(a)) * transposed(np.linalg.inv(a))
-
-
-def _cofactors_in_frame(a: Any, u: Any, vh: Any, small: int) -> Any:
-    """Cofactors of matrices with so many small singular values.
-
-    In the frame of its singular vectors, which are constants here, a matrix is B = U^H A V. With S = B22 - B21 inv(B11) B12 for the block
-    of the small values, det(B) = det(B11) det(S), and the adjugate of B is a polynomial in S, inv(B11), B12 and B21: nothing is divided
-    by what may be zero.
-    """
-    if not small:
-        return _regular_cofactors(a)
-    b = adjoint(u) @ a @ adjoint(vh)
-    rank = shape_of(a)[-1] - small
-    inverse = np.linalg.inv(b[:, :rank, :rank])
-    left, right = inverse @ b[:, :rank, rank:], b[:, rank:, :rank] @ inverse
-    adjugate, det = _adjugate(b[:, rank:, rank:] - b[:, rank:, :rank] @ left)
-    upper = np.concatenate([per_matrix(det) * inverse + left @ adjugate @ right, -(left @ adjugate)], -1)
-    lower = np.concatenate([-(adjugate @ right), adjugate], -1)
-    whole = per_matrix(np.linalg.det(b[:, :rank, :rank]) * np.linalg.det(u @ vh)) * np.concatenate([upper, lower], -2)
-    return transposed(adjoint(vh) @ whole @ adjoint(u))
-
-
-def _adjugate(x: Any) -> tuple[Any, Any]:
-    """Adjugate and determinant of small matrices by the algorithm of Faddeev and LeVerrier: products and sums only."""
-    size = shape_of(x)[-1]
-    one = np.broadcast_to(identity_like(x), shape_of(x))
-    product = one
-    coefficient = -_trace(x)
-    for k in range(2, size + 1):
-        product = x @ product + per_matrix(coefficient) * one
-        coefficient = -_trace(x @ product) / k
-    return (product, -coefficient) if size % 2 else (-product, coefficient)
-
-
-def _trace(x: Any) -> Any:
-    return np.einsum("...ii->...", x)
-
-
-det = general(
-    np.linalg.det,
-    [lambda t, ans, a: np.sum(cofactors(a) * t, (-2, -1))],
-    [lambda ct, ans, a: cofactors(a) * per_matrix(ct)],
-    keeps="x",
-)
-
-
-def _log_derivative(a: Any) -> Any:
-    """inv(A)^T, the derivative of log(det(A)); infinite where A is singular."""
-    is_singular = np.linalg.slogdet(raw(a))[0] == 0
-    if not np.any(is_singular):
-        return transposed(np.linalg.inv(a))
-    is_singular = per_matrix(is_singular)
-    regular = transposed(np.linalg.inv(np.where(is_singular, identity_like(a), a)))
-    return np.where(is_singular, cofactors(a) / np.zeros((), raw(a).dtype), regular)
-
-
-def _slogdet_parts(a: Any) -> Any:
-    return pack([x[..., None] for x in np.linalg.slogdet(a)], [(1,), (1,)])
-
-
-def _slogdet_rules(times: Any) -> Any:
-    def jvp(t: Any, ans: Any, a: Any) -> Any:
-        growth = np.sum(times(t, _log_derivative(a)), (-2, -1))
-        sign = ans[..., 0]
-        turn = 1j * (sign * np.imag(growth)) if is_complex(a) else np.zeros_like(raw(growth))
-        return pack([turn[..., None], np.real(growth)[..., None]], [(1,), (1,)])
-
-    def vjp(ct: Any, ans: Any, a: Any) -> Any:
-        along = np.real(ct[..., 1])
-        if is_complex(a):
-            along = along + 1j * np.imag(ct[..., 0] * ans[..., 0])
-        return times(per_matrix(along), _log_derivative(a))
-
-    return [jvp], [vjp]
-
-
-_slogdet = products(_slogdet_parts, _slogdet_rules, name="slogdet")
-
-
-def slogdet(a: Any) -> Any:
-    """np.linalg.slogdet. The sign of a real determinant has no derivative, the phase of a complex one has."""
-    sign, logabsdet = unpack(_slogdet(a), [(), ()], reals=(1,))
-    return answer_type(np.linalg.slogdet)(sign, logabsdet)
 
 
 # ------------------------------------------------------------------------------------------------ pseudoinverse, least squares
@@ -262,7 +182,13 @@ def pinv_vjp(ct: Any, ans: Any, a: Any, hermitian: bool, options: Any) -> Any:
     return conj(put_back(g) if hermitian else g)
 
 
-_pinv = general(lambda a, hermitian, options: np.linalg.pinv(a, hermitian=hermitian, **options), [pinv_jvp], [pinv_vjp], name="pinv")
+_pinv: Any = general(
+    lambda a, hermitian, options: np.linalg.pinv(a, hermitian=hermitian, **options),
+    [pinv_jvp],
+    [pinv_vjp],
+    name="pinv",
+    batch=in_front(lambda x, hermitian, options: _pinv(x, hermitian, options)),
+)
 
 
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, **rtol: Any) -> Any:
@@ -340,7 +266,20 @@ def _lstsq_vjp_b(ct: Any, ans: Any, a: Any, b: Any, rcond: Any) -> Any:
     return np.reshape(conj(adjoint(_pseudoinverse(a, rcond)) @ gx + 2.0 * rest * gr), shape_of(b))
 
 
-_lstsq = general(_lstsq_parts, [_lstsq_jvp_a, _lstsq_jvp_b], [_lstsq_vjp_a, _lstsq_vjp_b], name="lstsq")
+def _lstsq_mapped(scope: Scope, a: Any, b: Any, rcond: Any) -> Any:
+    if is_mapped(a, scope):
+        return NotImplemented
+    columns = np.moveaxis(b._primal, 0, 1)  # all examples beside one another
+    flat = np.reshape(columns, (columns.shape[0], math.prod(columns.shape[1:])))
+    x, residuals, rank, s = unpack(_lstsq(a, flat, rcond), _lstsq_cores(a, flat), reals=(1, 2, 3))
+    x = np.moveaxis(np.reshape(x, (shape_of(x)[0], *columns.shape[1:])), 1, 0)
+    cores, size = _lstsq_cores(a, b), columns.shape[1]
+    residuals = np.reshape(residuals, (size, *cores[1]))
+    rank, s = (np.broadcast_to(one, (size, *shape_of(one))) for one in (rank, s))
+    return Mapped(pack([x, residuals, rank, s], cores), scope)
+
+
+_lstsq: Any = general(_lstsq_parts, [_lstsq_jvp_a, _lstsq_jvp_b], [_lstsq_vjp_a, _lstsq_vjp_b], name="lstsq", batch=_lstsq_mapped)
 
 
 def lstsq(a: Any, b: Any, rcond: Any = None if _IS_NUMPY_2 else "warn") -> Any:
@@ -348,8 +287,14 @@ def lstsq(a: Any, b: Any, rcond: Any = None if _IS_NUMPY_2 else "warn") -> Any:
     a, b = unlisted(a), unlisted(b)
     x, residuals, rank, s = unpack(_lstsq(a, b, raw(rcond)), _lstsq_cores(a, b), reals=(1, 2, 3))
     m, n = shape_of(a)
-    is_determined = int(raw(rank)[0]) == n < m
-    return x, residuals if is_determined else residuals[:0], np.int32(raw(rank)[0]), s
+    found: Any = raw(rank)[0]
+    is_mapped = type(found) is Mapped
+    if not is_mapped:
+        return x, residuals if int(found) == n < m else residuals[:0], np.int32(found), s
+    is_full = found == n
+    if n < m and is_any(is_full) and not is_all(is_full):
+        return by_examples(lstsq)(a, b, rcond)  # which raises: some examples have residuals
+    return x, residuals if n < m and is_all(is_full) else residuals[:0], found.astype(np.int32), s
 
 
 _OPERATIONS: dict[Any, Any] = {
@@ -357,8 +302,6 @@ _OPERATIONS: dict[Any, Any] = {
     np.linalg.inv: lambda a: inv(a),
     np.linalg.tensorsolve: tensorsolve,
     np.linalg.tensorinv: tensorinv,
-    np.linalg.det: lambda a: det(a),
-    np.linalg.slogdet: slogdet,
     np.linalg.pinv: pinv,
     np.linalg.lstsq: lstsq,
 }

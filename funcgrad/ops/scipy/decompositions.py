@@ -16,7 +16,8 @@ from funcgrad.errors import NoRuleError
 from funcgrad.ops.linalg import decompositions
 from funcgrad.ops.linalg import svd as linalg_svd
 from funcgrad.ops.linalg import systems as linalg
-from funcgrad.ops.linalg.matrices import Shape, adjoint, pack, row, transposed, unpack
+from funcgrad.ops.linalg.matrices import Shape, adjoint, pack, transposed, unpack
+from funcgrad.ops.linalg.repeated import pack_marked, unpack_marked
 from funcgrad.ops.scipy.linalg import lower_part, solve_triangular, upper_part
 from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
@@ -101,7 +102,7 @@ _qr = _alike(
 )
 _svd = _alike(
     "svd",
-    lambda a, is_full, driver: pack(
+    lambda a, is_full, driver: pack_marked(
         scipy.linalg.svd(a, full_matrices=is_full, check_finite=False, lapack_driver=driver), _svd_cores(a, is_full)
     ),
     linalg_svd.svd_jvp,
@@ -117,7 +118,7 @@ svdvals = _alike(
 )
 _eigh = _alike(
     "eigh",
-    lambda a, lower, driver: pack(scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False), _eigen_cores(a)),
+    lambda a, lower, driver: pack_marked(scipy.linalg.eigh(a, lower=lower, driver=driver, check_finite=False), _eigen_cores(a)),
     decompositions.eigh_jvp,
     decompositions.eigh_vjp,
     lambda lower, driver: ("L" if lower else "U",),
@@ -169,12 +170,12 @@ def qr(a: Any, mode: str) -> list[Any]:
 
 def svd(a: Any, is_full: bool, driver: str) -> list[Any]:
     """U, the singular values, and V^H."""
-    return unpack(_svd(a, is_full, driver), _svd_cores(a, is_full), reals=(1,))
+    return unpack_marked(_svd(a, is_full, driver), _svd_cores(a, is_full), reals=(1,))
 
 
 def eigh(a: Any, lower: bool, driver: str | None) -> list[Any]:
     """Eigenvalues and eigenvectors of the Hermitian matrix of which one triangle is read."""
-    return unpack(_eigh(a, lower, driver), _eigen_cores(a), reals=(0,))
+    return unpack_marked(_eigh(a, lower, driver), _eigen_cores(a), reals=(0,))
 
 
 def eig(a: Any) -> list[Any]:
@@ -185,8 +186,9 @@ def eig(a: Any) -> list[Any]:
 
 
 def _polar_factors(a: Any, side: str) -> tuple[Any, Any]:
-    u, s, vh = np.linalg.svd(a, full_matrices=False)
-    return u @ vh, adjoint(vh * s[..., None]) @ vh if side == "right" else (u * row(s)) @ adjoint(u)
+    u, _, vh = np.linalg.svd(a, full_matrices=False)
+    unitary = u @ vh
+    return unitary, adjoint(unitary) @ a if side == "right" else a @ adjoint(unitary)
 
 
 polar_unitary, polar_positive = (

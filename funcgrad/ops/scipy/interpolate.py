@@ -8,16 +8,21 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 import scipy.interpolate
 
-from funcgrad.ops.indexing import scatter
+from funcgrad.mapped import Mapped, is_any, mapping_of
+from funcgrad.ops.indexing import pick, scatter
+from funcgrad.ops.scipy.examples import on_plain
 from funcgrad.ops.scipy.linalg import solve_banded
+from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.batching import BatchRule
+from funcgrad.rules.values import as_array, raw, shape_of
+from funcgrad.tape import Scope
 
 # ------------------------------------------------------------------------------------------------ piecewise polynomials
 
@@ -29,7 +34,7 @@ def _polynomial(c: Any, x: Any, extrapolate: bool = True) -> Any:
 
 def _intervals(x: Any, points: Any) -> Any:
     """The number of the piece that each point lies in; the nearest one for points beyond the ends."""
-    breaks = np.asarray(raw(x))
+    breaks = as_array(raw(x))
     return np.clip(np.searchsorted(breaks, raw(points), "right") - 1, 0, breaks.size - 2)
 
 
@@ -41,8 +46,20 @@ def _beside(values: Any, c: Any) -> Any:
 def _where_defined(values: Any, c: Any, x: Any, points: Any, extrapolate: bool) -> Any:
     if extrapolate:
         return values
-    plain, breaks = np.asarray(raw(points)), np.asarray(raw(x))
+    plain, breaks = as_array(raw(points)), as_array(raw(x))
     return np.where(_beside((plain >= breaks[0]) & (plain <= breaks[-1]), c), values, 0.0)
+
+
+def _of_points(operation: Callable[..., Any]) -> BatchRule:
+    """The batch rule of an operation that is told points third: those of all examples at once, where all else is one."""
+
+    def batch(scope: Scope, *args: Any) -> Any:
+        first, second, points, *how = args
+        if mapping_of(first, second, how) is not None:
+            return NotImplemented
+        return Mapped(operation(first, second, points._primal, *how), scope)
+
+    return batch
 
 
 def _slope(c: Any, x: Any, points: Any, nu: int, extrapolate: bool) -> Any:
@@ -51,7 +68,7 @@ def _slope(c: Any, x: Any, points: Any, nu: int, extrapolate: bool) -> Any:
 
 def _powers(x: Any, points: Any, order: int, nu: int) -> Any:
     """What the coefficients of a point's piece are multiplied with in the nu-th derivative."""
-    u = points - x[_intervals(x, points)]
+    u = points - pick(x, _intervals(x, points))
     powers = [np.ones_like(raw(u))]
     for _ in range(order - 1):
         powers.append(powers[-1] * u)
@@ -80,11 +97,12 @@ evaluate: Any = general(
     lambda c, x, points, nu, extrapolate: _polynomial(c, x, extrapolate)(points, nu),
     [
         lambda t, ans, c, x, points, nu, extrapolate: _where_defined(evaluate(t, x, points, nu, True), c, x, points, extrapolate),
-        lambda t, ans, c, x, points, nu, extrapolate: -_slope(c, x, points, nu, extrapolate) * _beside(t[_intervals(x, points)], c),
+        lambda t, ans, c, x, points, nu, extrapolate: -_slope(c, x, points, nu, extrapolate) * _beside(pick(t, _intervals(x, points)), c),
         lambda t, ans, c, x, points, nu, extrapolate: _slope(c, x, points, nu, extrapolate) * _beside(t, c),
     ],
     [_evaluate_vjp_c, _evaluate_vjp_x, _evaluate_vjp_points],
     name="scipy.interpolate.PPoly",
+    batch=_of_points(lambda *args: evaluate(*args)),
 )
 
 
@@ -249,19 +267,20 @@ def _split(grids: Any, sizes: Sequence[int]) -> list[Any]:
     return [grids[end - size : end] for size, end in zip(sizes, ends, strict=True)]
 
 
-def _on_grid(values: Any, points: Any, grids: Any, sizes: Sequence[int], fill: Any) -> Any:
+def _on_grid(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: Any) -> Any:
     """Multilinear interpolation, from the corners of the cell that each point lies in."""
     count = len(sizes)
-    outside = np.zeros(shape_of(points)[:-1], bool)
+    outside: Any = np.zeros(shape_of(points)[:-1], bool)
     cells, shares = [], []
     for n, grid in enumerate(_split(grids, sizes)):
-        place, plain = points[..., n], np.asarray(raw(grid))
+        place, plain = points[..., n], as_array(raw(grid))
         is_turned = bool(plain[-1] < plain[0])
         cell = np.searchsorted(plain[::-1] if is_turned else plain, raw(place), "right") - 1
-        outside |= (raw(place) < plain.min()) | (raw(place) > plain.max())
+        outside = outside | (raw(place) < plain.min()) | (raw(place) > plain.max())
         cell = np.clip(cell, 0, sizes[n] - 2)
         low, high = (sizes[n] - 1 - cell, sizes[n] - 2 - cell) if is_turned else (cell, cell + 1)
-        share = (place - grid[low]) / (grid[high] - grid[low])
+        start = pick(grid, low)
+        share = (place - start) / (pick(grid, high) - start)
         cells.append((low, high))
         shares.append((1 - share, share))
     found: Any = 0.0
@@ -269,7 +288,7 @@ def _on_grid(values: Any, points: Any, grids: Any, sizes: Sequence[int], fill: A
         weight = shares[0][corner[0]]
         for n in range(1, count):
             weight = weight * shares[n][corner[n]]
-        at_corner = values[tuple(cells[n][side] for n, side in enumerate(corner))]
+        at_corner = pick(values, tuple(cells[n][side] for n, side in enumerate(corner)))
         found = found + np.reshape(weight, shape_of(weight) + (1,) * (len(shape_of(values)) - count)) * at_corner
     if fill is None:
         return found
@@ -277,12 +296,18 @@ def _on_grid(values: Any, points: Any, grids: Any, sizes: Sequence[int], fill: A
     return np.where(outside, np.zeros_like(raw(found)) + fill, found)
 
 
-def _grid_value(values: Any, points: Any, grids: Any, sizes: Sequence[int], fill: Any) -> Any:
+def _grid_value(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: Any) -> Any:
     values = np.array(values)  # SciPy goes another way, to other last bits, where it may not write
     return scipy.interpolate.RegularGridInterpolator(_split(grids, sizes), values, bounds_error=False, fill_value=fill)(points)
 
 
-on_grid = composed(_grid_value, _on_grid, arrays=3, name="scipy.interpolate.RegularGridInterpolator")
+on_grid: Operation = composed(
+    _grid_value,
+    _on_grid,
+    arrays=3,
+    name="scipy.interpolate.RegularGridInterpolator",
+    batch=_of_points(lambda *args: on_grid(*args)),
+)
 
 
 def _on_line(x: Any, y: Any, points: Any, options: Any) -> Any:
@@ -290,24 +315,26 @@ def _on_line(x: Any, y: Any, points: Any, options: Any) -> Any:
     fill = options["fill_value"]
     is_extrapolated = isinstance(fill, str) and fill == "extrapolate"
     is_before = len(shape_of(y)) > 1 or is_extrapolated  # at a jump, where a place is given twice, SciPy has the value before it
-    side: Any = "left" if is_before and np.any(np.diff(raw(x)) == 0) else "right"
+    side: Any = "left" if is_before and is_any(np.diff(raw(x)) == 0) else "right"
     cell = np.clip(np.searchsorted(raw(x), raw(points), side), 1, shape_of(x)[0] - 1)
     low, high = cell - 1, cell
-    width = x[high] - x[low]
+    start, first = pick(x, low), pick(y, low)
+    width = pick(x, high) - start
     is_jump = (raw(width) == 0) & (side == "right")  # at the last place of all: the last value
-    share = np.where(is_jump, 1.0, (points - x[low]) / np.where(is_jump, 1.0, width))
-    found = (y[high] - y[low]) * _beside(share, y[None]) + y[low]
-    plain = np.asarray(raw(points))
+    share = np.where(is_jump, 1.0, (points - start) / np.where(is_jump, 1.0, width))
+    found = (pick(y, high) - first) * _beside(share, y[None]) + first
+    plain = as_array(raw(points))
     is_outside = (plain < raw(x)[0]) | (plain > raw(x)[-1])
-    if is_extrapolated or not is_outside.any():
+    if is_extrapolated or not is_any(is_outside):
         return found
-    beyond = scipy.interpolate.interp1d(raw(x), raw(y), axis=0, **options)(plain)
+    beyond = on_plain(scipy.interpolate.interp1d(raw(x), raw(y), axis=0, **options), points)
     return np.where(_beside(is_outside, y[None]), beyond, found)
 
 
-on_line = composed(
+on_line: Operation = composed(
     lambda x, y, points, options: scipy.interpolate.interp1d(x, y, axis=0, **options)(points),
     _on_line,
     arrays=3,
     name="scipy.interpolate.interp1d",
+    batch=_of_points(lambda *args: on_line(*args)),
 )

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 
 from funcgrad.ops.linalg.matrices import adjoint, conj, read, transposed
+from funcgrad.ops.scipy.examples import over_stacks, stacking
 from funcgrad.rules import composed, general
 from funcgrad.rules.values import is_complex, raw, shape_of, unbroadcast
 
@@ -99,7 +100,8 @@ def _solver(
     def vjp_b(ct: Any, ans: Any, a: Any, b: Any, *how: Any) -> Any:
         return unbroadcast(pulled(ct, a, b, how), shape_of(b))
 
-    operation = general(solve, [jvp_a, jvp_b], [vjp_a, vjp_b], name=name)
+    batch = stacking(lambda *args: operation(*args), 2, 2)
+    operation = general(over_stacks(solve, 2, 2), [jvp_a, jvp_b], [vjp_a, vjp_b], name=name, batch=batch)
     return operation
 
 
@@ -187,11 +189,12 @@ def _whole_band(ab: Any, lower: bool) -> Any:
     return np.concatenate([other[..., :size, :], main, given] if lower else [given, main, other[..., size + 1 :, :]], -2)
 
 
-solveh_banded = composed(
-    lambda ab, b, lower: scipy.linalg.solveh_banded(ab, b, lower=lower, check_finite=False),
+solveh_banded: Any = composed(
+    over_stacks(lambda ab, b, lower: scipy.linalg.solveh_banded(ab, b, lower=lower, check_finite=False), 2, 2),
     lambda ab, b, lower: solve_banded(_whole_band(ab, lower), b, shape_of(ab)[-2] - 1, shape_of(ab)[-2] - 1),
     arrays=2,
     name="scipy.linalg.solveh_banded",
+    batch=stacking(lambda *args: solveh_banded(*args), 2, 2),
 )
 
 # ------------------------------------------------------------------------------------------------ matrix equations
@@ -202,7 +205,7 @@ def _sylvester_left(ct: Any, x: Any, a: Any, b: Any, q: Any) -> Any:
 
 
 solve_sylvester: Any = general(
-    scipy.linalg.solve_sylvester,
+    over_stacks(scipy.linalg.solve_sylvester, 2, 2, 2),
     [
         lambda t, x, a, b, q: -solve_sylvester(a, b, np.matmul(t, x)),
         lambda t, x, a, b, q: -solve_sylvester(a, b, np.matmul(x, t)),
@@ -214,6 +217,7 @@ solve_sylvester: Any = general(
         lambda ct, x, *given: unbroadcast(_sylvester_left(ct, x, *given), shape_of(given[2])),
     ],
     name="scipy.linalg.solve_sylvester",
+    batch=stacking(lambda *args: solve_sylvester(*args), 2, 2, 2),
 )
 
 
@@ -223,13 +227,14 @@ def _continuous_vjp_a(ct: Any, x: Any, a: Any, q: Any) -> Any:
 
 
 solve_continuous_lyapunov: Any = general(
-    scipy.linalg.solve_continuous_lyapunov,
+    over_stacks(scipy.linalg.solve_continuous_lyapunov, 2, 2),
     [
         lambda t, x, a, q: -solve_continuous_lyapunov(a, np.matmul(t, x) + np.matmul(x, adjoint(t))),
         lambda t, x, a, q: solve_continuous_lyapunov(a, t),
     ],
     [_continuous_vjp_a, lambda ct, x, a, q: unbroadcast(solve_continuous_lyapunov(transposed(a), ct), shape_of(q))],
     name="scipy.linalg.solve_continuous_lyapunov",
+    batch=stacking(lambda *args: solve_continuous_lyapunov(*args), 2, 2),
 )
 
 
@@ -240,7 +245,7 @@ def _discrete_vjp_a(ct: Any, x: Any, a: Any, q: Any, method: Any) -> Any:
 
 
 solve_discrete_lyapunov: Any = general(
-    scipy.linalg.solve_discrete_lyapunov,
+    over_stacks(scipy.linalg.solve_discrete_lyapunov, 2, 2),
     [
         lambda t, x, a, q, method: solve_discrete_lyapunov(
             a, np.matmul(t, np.matmul(x, adjoint(a))) + np.matmul(np.matmul(a, x), adjoint(t)), method
@@ -249,6 +254,7 @@ solve_discrete_lyapunov: Any = general(
     ],
     [_discrete_vjp_a, lambda ct, x, a, q, method: unbroadcast(solve_discrete_lyapunov(transposed(a), ct, method), shape_of(q))],
     name="scipy.linalg.solve_discrete_lyapunov",
+    batch=stacking(lambda *args: solve_discrete_lyapunov(*args), 2, 2),
 )
 
 # ------------------------------------------------------------------------------------------------ special matrices
@@ -268,17 +274,31 @@ def toeplitz(column: Any, row: Any) -> Any:
     return arranged(scipy.linalg.toeplitz, column, row)
 
 
-solve_toeplitz = composed(
-    lambda column, row, b: scipy.linalg.solve_toeplitz((column, row), b, check_finite=False),
-    lambda column, row, b: solve(toeplitz(column, row), b, "general", False, False),
+def _toeplitz_matrices(column: Any, row: Any) -> Any:
+    """The same of stacks of columns and rows."""
+    rows, columns = shape_of(column)[-1], shape_of(row)[-1]
+    stack = np.broadcast_shapes(shape_of(column)[:-1], shape_of(row)[:-1])
+    numbers = np.concatenate([np.broadcast_to(column, (*stack, rows)), np.broadcast_to(row, (*stack, columns))], -1)
+    return np.take(numbers, scipy.linalg.toeplitz(np.arange(rows), np.arange(rows, rows + columns)), -1)
+
+
+solve_toeplitz: Any = composed(
+    over_stacks(lambda column, row, b: scipy.linalg.solve_toeplitz((column, row), b, check_finite=False), 1, 1, 2),
+    lambda column, row, b: solve(_toeplitz_matrices(column, row), b, "general", False, False),
     arrays=3,
     name="scipy.linalg.solve_toeplitz",
+    batch=stacking(lambda *args: solve_toeplitz(*args), 1, 1, 2),
 )
-matmul_toeplitz = composed(
-    lambda column, row, x, workers: scipy.linalg.matmul_toeplitz((column, row), x, workers=workers),
-    lambda column, row, x, workers: np.matmul(toeplitz(column, row), x),
+matmul_toeplitz: Any = composed(
+    over_stacks(
+        lambda column, row, x, workers: scipy.linalg.matmul_toeplitz((column, row), x, workers=workers),
+        *(1, 1, 2),
+        shape=lambda column, row, x: column + x[1:],
+    ),
+    lambda column, row, x, workers: np.matmul(_toeplitz_matrices(column, row), x),
     arrays=3,
     name="scipy.linalg.matmul_toeplitz",
+    batch=stacking(lambda *args: matmul_toeplitz(*args), 1, 1, 2),
 )
 
 

@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.linalg.matrices import transposed
 from funcgrad.ops.scipy.linalg import solve_sylvester
 from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
 
 
 def _scale_of(a: Any, direction: Any) -> float:
@@ -42,7 +42,7 @@ def _analytic(function: Callable[..., Any], derivative: Callable[..., Any] | Non
     """
 
     def along(t: Any, ans: Any, a: Any, *static: Any) -> Any:
-        if derivative is not None and type(t) is not Tracer and type(a) is not Tracer and np.ndim(a) == 2:
+        if derivative is not None and type(t) not in TRACERS and type(a) not in TRACERS and np.ndim(a) == 2:
             return derivative(a, t)
         return _frechet(operation, a, t, *static)
 

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.ops.reductions import max as max_of
-from funcgrad.ops.reductions import min as min_of
+from funcgrad.mapped import TRACERS, Mapped, is_all, is_any
+from funcgrad.ops.extremes import max as max_of
+from funcgrad.ops.extremes import min as min_of
 from funcgrad.ops.structural import concatenate, normalized_axes, reshape, transpose
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import raw, refuse_out, shape_of
@@ -36,17 +37,17 @@ def beside(weights: Any, shape: tuple[int, ...], axis: Any) -> Any:
 
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = _MISSING) -> Any:
     """np.average, of elements and weights."""
-    a = a if type(a) is Tracer else np.asarray(a)
+    a = a if type(a) in TRACERS else np.asarray(a)
     options = {} if keepdims is _MISSING else {"keepdims": keepdims}
     if weights is None:
         mean = np.mean(a, axis, **options)
-        total = raw(mean).dtype.type(a.size / mean.size)
+        total = mean.dtype.type(a.size / mean.size)
     else:
         weights = beside(weights, shape_of(a), axis)
         dtype = np.result_type(a.dtype, weights.dtype, *(("f8",) if a.dtype.kind in "iub" else ()))
         weights = weights.astype(dtype, copy=False)
         total = np.sum(weights, axis, **options)
-        if np.any(raw(total) == 0.0):
+        if is_any(raw(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(a * weights, axis, **options) / total
     if not returned:
@@ -71,13 +72,13 @@ def _variables(m: Any, rowvar: bool, dtype: np.dtype[Any], keeps_one_row: bool) 
 
 def _checked_weights(weights: Any, name: str, count: int) -> Any:
     weights = weights.astype(float) if isinstance(weights, (np.ndarray, Tracer)) else np.asarray(weights, float)
-    if name == "fweights" and not np.all(raw(weights) == np.around(raw(weights))):
+    if name == "fweights" and not is_all(raw(weights) == np.around(raw(weights))):
         raise TypeError("fweights must be integer")
     if weights.ndim > 1:
         raise RuntimeError(f"cannot handle multidimensional {name}")
     if weights.shape[0] != count:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
-    if np.any(raw(weights) < 0):
+    if is_any(raw(weights) < 0):
         raise ValueError(f"{name} cannot be negative")
     return weights
 
@@ -131,9 +132,10 @@ def _degrees_of_freedom(count: int, ddof: int, weights: Any, importance: Any, to
         freedom = total - ddof
     else:
         freedom = total - ddof * sum(weights * importance) / total
-    if raw(freedom) <= 0:
+    is_used_up = raw(freedom) <= 0
+    if is_any(is_used_up):
         warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=4)
-        return 0.0
+        return np.where(is_used_up, 0.0, freedom) if type(is_used_up) is Mapped else 0.0
     return freedom
 
 

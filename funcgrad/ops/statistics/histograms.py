@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.ops.arrays.ranges import linspace
-from funcgrad.ops.reductions import max as max_of
-from funcgrad.ops.reductions import min as min_of
+from funcgrad.ops.extremes import max as max_of
+from funcgrad.ops.extremes import min as min_of
 from funcgrad.ops.structural import concatenate, ravel, reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules import multilinear, nondifferentiable
-from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.rules.batching import by_examples, in_front
+from funcgrad.rules.values import as_array, raw, shape_of
+from funcgrad.tape import Scope
 
-digitize = nondifferentiable(np.digitize)
+digitize = nondifferentiable(np.digitize, in_front(np.digitize))
 
 # ------------------------------------------------------------------------------------------------ edges
 
@@ -27,9 +29,9 @@ def _is_number(bins: Any) -> bool:
 
 def _edges(a: Any, bins: Any, ends: Any, found: np.ndarray) -> Any:
     """The edges that NumPy found, as they follow from the elements or from the edges given."""
-    if type(bins) is Tracer and bins.shape:
+    if type(bins) in TRACERS and bins.shape:
         return bins
-    if type(a) is not Tracer or ends is not None or not _is_number(bins) or not a.size:
+    if type(a) not in TRACERS or ends is not None or not _is_number(bins) or not a.size:
         return found
     first, last = min_of(a), max_of(a)
     if raw(first) == raw(last):
@@ -37,6 +39,7 @@ def _edges(a: Any, bins: Any, ends: Any, found: np.ndarray) -> Any:
     return linspace(first, last, found.size, dtype=found.dtype)
 
 
+@by_examples
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:  # noqa: A002
     """np.histogram_bin_edges."""
     return _edges(a, bins, range, np.histogram_bin_edges(raw(a), raw(bins), range, raw(weights)))
@@ -73,24 +76,40 @@ def _pick_boxes(ct: Any, w: Any, sample: np.ndarray, *edges: np.ndarray) -> Any:
 
 _weigh_boxes = multilinear(lambda w, sample, *edges: np.histogramdd(sample, edges, weights=w)[0], _pick_boxes, name="histogramdd")
 
-_bincount = multilinear(lambda w, x, minlength: np.bincount(x, w, minlength), lambda ct, w, x, minlength: ct[x], name="bincount")
+
+def _bincount_mapped(scope: Scope, w: Any, x: Any, minlength: int) -> Any:
+    """The examples of the weights count in bins of their own."""
+    if not scope.size or x.ndim != 1 or shape_of(w) != x.shape or x.dtype.kind not in "iu" or (x < 0).any():
+        return NotImplemented  # NumPy says what is wrong, and of no weights it counts integers
+    size = max(minlength, int(x.max(initial=-1)) + 1)
+    bins = np.arange(scope.size).reshape(-1, 1) * size + x.astype(np.intp)
+    counts = _bincount(np.reshape(w._primal, (bins.size,)), bins.ravel(), scope.size * size)
+    return Mapped(np.reshape(counts, (scope.size, size)), scope)
+
+
+_bincount: Any = multilinear(
+    lambda w, x, minlength: np.bincount(x, w, minlength), lambda ct, w, x, minlength: ct[x], name="bincount", batch=_bincount_mapped
+)
 
 
 def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     """np.bincount, linear in the weights."""
-    x = np.asarray(raw(x))
-    return np.bincount(x, weights, minlength) if type(weights) is not Tracer else _bincount(weights, x, minlength)
+    x = as_array(raw(x))
+    if type(x) is Mapped:
+        return by_examples(bincount)(x, weights, minlength)
+    return np.bincount(x, weights, minlength) if type(weights) not in TRACERS else _bincount(weights, x, minlength)
 
 
 # ------------------------------------------------------------------------------------------------ histograms
 
 
+@by_examples
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> Any:  # noqa: A002
     """np.histogram, of elements, weights and edges."""
-    plain = np.asarray(raw(a))
+    plain = as_array(raw(a))
     counts, found = np.histogram(plain, raw(bins), range, weights=raw(weights))
     edges = _edges(a, bins, range, found)
-    if type(weights) is Tracer:
+    if type(weights) in TRACERS:
         counts = _weigh(ravel(weights), plain.ravel(), bins if _is_number(bins) else found, range)
     if not density:
         return counts, edges
@@ -98,16 +117,17 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: bool | None = 
     return counts / widths / np.sum(counts), edges
 
 
+@by_examples
 def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> Any:  # noqa: A002
     """np.histogramdd, of elements, weights and edges."""
     is_table = not isinstance(sample, (list, tuple)) and len(shape_of(sample)) == 2
-    plain = raw(sample) if is_table else np.stack([np.asarray(raw(column)) for column in sample], -1)
+    plain = raw(sample) if is_table else np.stack([as_array(raw(column)) for column in sample], -1)
     columns = [sample[:, n] for n in np.arange(plain.shape[1])] if is_table else list(sample)
     given = [bins] * len(columns) if _is_number(bins) else list(bins)
     counts, found = np.histogramdd(plain, bins if _is_number(bins) else list(map(raw, given)), range, weights=raw(weights))
     ends = [None] * len(columns) if range is None else range
     edges = type(found)(_edges(*one) for one in zip(columns, given, ends, found, strict=True))
-    if type(weights) is Tracer:
+    if type(weights) in TRACERS:
         counts = _weigh_boxes(weights, plain, *found)
     if not density:
         return counts, edges
@@ -117,6 +137,7 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: bool | 
     return counts / total, edges
 
 
+@by_examples
 def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: bool | None = None, weights: Any = None) -> Any:  # noqa: A002
     """np.histogram2d, of elements, weights and edges."""
     if len(x) != len(y):

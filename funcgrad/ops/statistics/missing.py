@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
+from funcgrad.mapped import Mapped, is_any
 from funcgrad.ops.analysis.running import cumprod
 from funcgrad.ops.elementwise import where as where_of
-from funcgrad.ops.reductions import extreme_of, root
+from funcgrad.ops.extremes import extreme_of, placed
+from funcgrad.ops.reductions import root
 from funcgrad.primitive import register_all
-from funcgrad.rules import general, nondifferentiable
+from funcgrad.rules import general
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw, refuse_out
 
 _MISSING: Any = np._NoValue
@@ -65,6 +68,11 @@ def nancumprod(a: Any, axis: int | None = None, dtype: Any = None, out: None = N
 # ------------------------------------------------------------------------------------------------ moments
 
 
+def _has_no_nan(a: Any) -> bool:
+    """Whether it is of integers or booleans, as mapped values may be."""
+    return type(a) is Mapped and a.dtype.kind not in "fc"
+
+
 def _divided(total: Any, count: Any) -> Any:
     """A total over a number of elements, which may be zero, in the total's dtype."""
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -80,12 +88,14 @@ def _inexact(dtype: Any) -> None:
 def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepdims: Any = _MISSING, *, where: Any = _MISSING) -> Any:
     """np.nanmean, by NumPy's own steps."""
     refuse_out("nanmean", out)
+    if _has_no_nan(a):
+        return np.mean(a, axis, **_given(dtype=dtype, keepdims=keepdims, where=where))
     _inexact(dtype)
     options = _given(keepdims=keepdims, where=raw(where))
     count = np.sum(~np.isnan(raw(a)), axis, np.intp, **options)
     total = np.sum(_filled(a, 0.0), axis, **_given(dtype=dtype), **options)
     mean = _divided(total, count)
-    if (count == 0).any():
+    if is_any(count == 0):
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
     return mean
 
@@ -104,6 +114,8 @@ def nanvar(
 ) -> Any:
     """np.nanvar, by NumPy's own steps."""
     refuse_out("nanvar", out)
+    if _has_no_nan(a):
+        return np.var(a, axis, ddof=ddof, **_given(dtype=dtype, keepdims=keepdims, where=where, mean=mean, correction=correction))
     _inexact(dtype)
     if correction is not _MISSING:
         if ddof != 0:
@@ -120,7 +132,7 @@ def nanvar(
     total = np.sum(squares, axis, **_given(dtype=dtype, keepdims=keepdims), **chosen)
     freedom = np.sum(~missing, axis, np.intp, **_given(keepdims=keepdims), **chosen) - ddof
     var = _divided(total, freedom)
-    if np.any(freedom <= 0):
+    if is_any(freedom <= 0):
         warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
         var = where_of(freedom <= 0, raw(var).dtype.type(np.nan), var)[()]
     return var
@@ -146,7 +158,7 @@ def nanstd(
 # ------------------------------------------------------------------------------------------------ extremes
 
 
-nanargmax, nanargmin = nondifferentiable(np.nanargmax), nondifferentiable(np.nanargmin)
+nanargmax, nanargmin = map(placed, (np.nanargmax, np.nanargmin))
 
 # ------------------------------------------------------------------------------------------------ numbers in place of NaN
 
@@ -160,12 +172,13 @@ def _where_finite(t: Any, ans: Any, x: Any, *_: Any) -> Any:
     return where_of(np.isfinite(plain), t, 0.0)
 
 
-_nan_to_num = general(
+_nan_to_num: Any = general(
     lambda x, nan, posinf, neginf: np.nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf),
     jvps=[_where_finite],
     vjps=[_where_finite],
     keeps="x",
     name="nan_to_num",
+    batch=in_front(lambda x, *replacements: _nan_to_num(x, *replacements)),
 )
 
 

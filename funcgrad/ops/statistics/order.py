@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, bare
+from funcgrad.ops.arrays.creation import ascontiguousarray
 from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.statistics.averages import beside
@@ -20,8 +22,9 @@ from funcgrad.ops.statistics.sorting import groups_of
 from funcgrad.ops.structural import moveaxis, normalized_axes, ravel, reshape
 from funcgrad.primitive import register
 from funcgrad.rules import general
+from funcgrad.rules.batching import by_examples, hidden, inner_mapping, looped, unhidden
 from funcgrad.rules.values import keep_zeros, raw, refuse_out, shape_of, unbroadcast
-from funcgrad.tracer import Tracer
+from funcgrad.tape import Scope
 
 _MISSING: Any = np._NoValue
 _MIXES_AXES = np.lib.NumpyVersion(np.__version__) < "2.0.0"
@@ -110,7 +113,8 @@ def _groups_at(x: np.ndarray, places: np.ndarray) -> tuple[np.ndarray, np.ndarra
 def _rows_at(rows: np.ndarray, places: np.ndarray) -> np.ndarray:
     """The elements of each row at `places`, whose shape is that of q and then that of the rows."""
     ndim = rows.ndim - 1
-    flat = places.reshape(-1, *places.shape[places.ndim - ndim :])
+    before = places.ndim - ndim
+    flat = places.reshape(math.prod(places.shape[:before]), *places.shape[before:])
     return np.moveaxis(np.take_along_axis(rows, np.moveaxis(flat, 0, -1), -1), -1, 0).reshape(places.shape)
 
 
@@ -125,7 +129,7 @@ class _Neighbors:
     """
 
     def __init__(self, statistic: _Statistic, x: Any, q: Any, method: str, weights: Any) -> None:
-        x, plain = raw(x), raw(q)
+        x, plain = bare(x), bare(q)
         missing = np.isnan(x)
         count = np.sum(~missing, -1) if statistic.skips_nan else np.full(x.shape[:-1], x.shape[-1])
         place = statistic.places(x, plain, method, weights, count, missing)
@@ -135,7 +139,7 @@ class _Neighbors:
         self.sizes = np.maximum(np.bincount(self.groups.ravel(), minlength=int(self.above.max(initial=0)) + 1), 1).astype(x.real.dtype)
         self.count = count
         self.fraction: Any = place - lower
-        if type(q) is Tracer:
+        if type(q) in TRACERS:
             self.fraction = self.fraction + statistic.slope(plain, method, count) * _lengthened(q - plain, count.ndim)
 
     def means(self, t: Any) -> Any:
@@ -157,11 +161,27 @@ def _lengthened(q: Any, ndim: int) -> Any:
 
 def _weighted(value: Any, weight: Any) -> Any:
     """The product; a neighbor whose weight is zero has no part, whatever its derivative."""
-    product = value * weight if type(value) is Tracer else weight * value
-    return product if type(weight) is Tracer else np.where(weight == 0, raw(product).dtype.type(0), product)
+    product = value * weight if type(value) in TRACERS else weight * value
+    return product if type(weight) in TRACERS else np.where(weight == 0, raw(product).dtype.type(0), product)
 
 
 # ------------------------------------------------------------------------------------------------ the rule
+
+
+def _over_examples(rule: Any, is_pull: bool) -> Any:
+    """A rule in x that takes the examples as one more axis of the rows: in answers it stands behind those of q."""
+
+    def each(t: Any, ans: Any, x: Any, q: Any, method: str, weights: Any) -> Any:
+        scope = inner_mapping(x, q, weights) if OPEN else None
+        if scope is None:
+            return rule(t, ans, x, q, method, weights)
+        if type(q) in TRACERS or not scope.size:
+            return looped(each, scope, (t, ans, x, q, method, weights), {})
+        t, x, weights = (None if one is None else unhidden(one, scope) for one in (t, x, weights))
+        found = each(np.moveaxis(t, 0, np.ndim(q)) if is_pull else t, None, x, q, method, weights)
+        return hidden(found if is_pull else np.moveaxis(found, np.ndim(q), 0), scope)
+
+    return each
 
 
 def _order_statistic(function: Any, name: str, skips_nan: bool = False, scale: float = 1.0) -> Any:
@@ -194,7 +214,16 @@ def _order_statistic(function: Any, name: str, skips_nan: bool = False, scale: f
         part = keep_zeros(ct, by_q(x, q, *operands) * ct)
         return reshape(unbroadcast(part, shape_of(q) + (1,) * (len(shape_of(x)) - 1)), shape_of(q))
 
-    return general(function, [jvp_x, jvp_q], [vjp_x, vjp_q], "x", name)
+    def batch(scope: Scope, x: Any, q: Any, method: str, weights: Any) -> Any:
+        if type(q) in TRACERS or not scope.size:  # of no rows NumPy's answers have another shape
+            return NotImplemented
+        answer = primitive(unhidden(x, scope), q, method, None if weights is None else unhidden(weights, scope))
+        return Mapped(np.moveaxis(answer, np.ndim(q), 0), scope)
+
+    jvps = [_over_examples(jvp_x, False), by_examples(jvp_q)]
+    vjps = [_over_examples(vjp_x, True), by_examples(vjp_q)]
+    primitive = general(function, jvps, vjps, "x", name, batch=batch)
+    return primitive
 
 
 def _with_options(function: Any) -> Any:
@@ -228,7 +257,7 @@ def _over_rows(function: Any, a: Any, axis: Any, keepdims: Any, q: Any = 0.5, me
 
     if weights is not None:
         weights = raw(weights)  # an answer is an element, and the weights say which one: no derivative
-        weights = np.ascontiguousarray(as_rows(np.broadcast_to(beside(weights, shape, axis), shape)))
+        weights = ascontiguousarray(as_rows(np.broadcast_to(beside(weights, shape, axis), shape)))
     answer = _OF_ROWS[function](as_rows(a), q, method, weights)
     if keepdims is _MISSING or not keepdims:
         return answer

@@ -11,11 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import bare
 from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
-from funcgrad.ops.structural import concatenate, moveaxis, normalized, ravel
+from funcgrad.ops.structural import along, concatenate, in_rows, moveaxis, normalized, ravel
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, nondifferentiable
+from funcgrad.rules.batching import by_examples, in_front, stacked
 from funcgrad.rules.values import raw, shape_of
 
 # ------------------------------------------------------------------------------------------------ groups of equal elements
@@ -63,12 +65,14 @@ def _pull_groups(ct: Any, of_x: np.ndarray, of_answer: np.ndarray) -> Any:
 
 def _rearranged(function: Any, groups_of_answer: Any, name: str) -> Any:
     """A primitive that puts the elements of each row of the last axis in another order."""
-    return general(
+    primitive: Any = general(
         function,
-        jvps=[lambda t, ans, x, *_: _push_groups(t, groups_of(raw(x)), groups_of_answer(raw(ans)))],
-        vjps=[lambda ct, ans, x, *_: _pull_groups(ct, groups_of(raw(x)), groups_of_answer(raw(ans)))],
+        jvps=[stacked(lambda t, ans, x, *_: _push_groups(t, groups_of(bare(x)), groups_of_answer(bare(ans))), 3)],
+        vjps=[stacked(lambda ct, ans, x, *_: _pull_groups(ct, groups_of(bare(x)), groups_of_answer(bare(ans))), 3)],
         name=name,
+        batch=in_front(lambda x, *static: primitive(x, *static)),
     )
+    return primitive
 
 
 _sort = _rearranged(lambda x, kind, options: np.sort(x, -1, kind, **options), _groups_in_order, "sort")
@@ -139,6 +143,7 @@ def _unique_values(ar: Any, values: np.ndarray, axis: int | None) -> Any:
     return moveaxis(_chosen_rows(moveaxis(ar, axis, 0), np.moveaxis(values, axis, 0), inverse), 0, axis)
 
 
+@by_examples
 def unique(
     ar: Any, return_index: bool = False, return_inverse: bool = False, return_counts: bool = False, axis: int | None = None, **options: Any
 ) -> Any:
@@ -156,18 +161,20 @@ def _unique_with(function: Any) -> Any:
         found = function(raw(x))
         return found._replace(values=_choose(ravel(x), found.values))
 
-    return operation
+    return by_examples(operation)
 
 
 def _flat(*arrays: Any) -> Any:
     return concatenate([ravel(np.asarray(array) if isinstance(array, (list, tuple, int, float)) else array) for array in arrays])
 
 
+@by_examples
 def union1d(ar1: Any, ar2: Any) -> Any:
     """np.union1d: equal elements of both share."""
     return _choose(_flat(ar1, ar2), np.union1d(raw(ar1), raw(ar2)))
 
 
+@by_examples
 def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
     """np.intersect1d: equal elements of both share."""
     found: Any = np.intersect1d(raw(ar1), raw(ar2), assume_unique, return_indices)  # type: ignore[call-overload]
@@ -176,11 +183,13 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
     return (chosen, *found[1:]) if return_indices else chosen
 
 
+@by_examples
 def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """np.setxor1d: equal elements share."""
     return _choose(_flat(ar1, ar2), np.setxor1d(raw(ar1), raw(ar2), assume_unique))
 
 
+@by_examples
 def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
     """np.setdiff1d: equal elements of the first share, the second has nothing to differentiate."""
     return _choose(_flat(ar1), np.setdiff1d(raw(ar1), raw(ar2), assume_unique))
@@ -188,8 +197,15 @@ def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 # ------------------------------------------------------------------------------------------------ places
 
-argpartition = nondifferentiable(np.argpartition)
-isin = nondifferentiable(np.isin)
+
+def _parted(x: Any, kth: Any, axis: Any = -1, *args: Any, **options: Any) -> Any:
+    if axis is None:
+        x, axis = in_rows(x), 0
+    return np.argpartition(x, kth, along(axis, x.ndim - 1), *args, **options)
+
+
+argpartition = nondifferentiable(np.argpartition, in_front(_parted))
+isin = nondifferentiable(np.isin, in_front(np.isin))
 _lexsort = nondifferentiable(np.lexsort)
 
 
@@ -209,7 +225,7 @@ _OPERATIONS: dict[Any, Any] = {
     np.setdiff1d: setdiff1d,
     np.lexsort: lexsort,
     **{function: _unique_with(function) for function in (getattr(np, f"unique_{what}", None) for what in ("all", "counts", "inverse"))},
-    getattr(np, "unique_values", None): lambda x, /: _choose(ravel(x), np.unique_values(raw(x))),
+    getattr(np, "unique_values", None): by_examples(lambda x, /: _choose(ravel(x), np.unique_values(raw(x)))),
 }
 if hasattr(np, "in1d"):  # until NumPy 2.3
     nondifferentiable(np.in1d)

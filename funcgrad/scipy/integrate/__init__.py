@@ -2,7 +2,8 @@
 
 Differential equations (`odeint`, `solve_ivp`), the integral of a function (`quad`), and integrals of samples (`trapezoid`, `simpson`,
 `romb`, `cumulative_trapezoid`, `cumulative_simpson`). Functions that are integrated are plain NumPy. What is traced must come through their
-arguments: a solver runs them on plain numbers, and a traced value that one brings along raises ConcretizationError.
+arguments: a solver runs them on plain numbers, and a traced value that one brings along raises ConcretizationError. Under `vmap` a solver
+runs once for each example.
 """
 
 from __future__ import annotations

@@ -11,12 +11,13 @@ import scipy.integrate as _integrate
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, NoRuleError
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.arrays.creation import asarray
+from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.scipy.integrate.flow import UnsolvedError, flow
 from funcgrad.scipy.packing import Packing
 from funcgrad.scipy.signatures import by_name
-from funcgrad.tracer import Tracer
 from funcgrad.transforms.implicit import Arguments, checked, outside
 
 
@@ -58,7 +59,7 @@ def _refuse(user: str, **options: Any) -> None:
         NoRuleError: one is a tracer, or holds one.
     """
     for name, value in options.items():
-        if any(type(leaf) is Tracer for leaf in tree.leaves(value)):
+        if any(type(leaf) in TRACERS for leaf in tree.leaves(value)):
             raise NoRuleError(f"{user}({name}=...) has no derivative rule: use funcgrad.stop_gradient({name})")
 
 
@@ -123,6 +124,7 @@ class _OdeintSolver(_Solver):
 # ------------------------------------------------------------------------------------------------ the functions
 
 
+@over_examples
 def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
     """Solve y' = func(y, t, *args) by SciPy's odeint, differentiably in the initial state, the times and the arguments.
 
@@ -169,7 +171,7 @@ def odeint(func: Callable[..., Any], y0: Any, t: Any, args: Any = (), *rest: Any
     with outside("odeint"):
         answer = _integrate.odeint(equation.plain(), raw(state.vector), raw(ts), equation.plain_args, **plain)
     states, told = answer if options.get("full_output") else (answer, None)
-    if any(type(one) is Tracer for one in (state.vector, ts, *parameters)):
+    if any(type(one) in TRACERS for one in (state.vector, ts, *parameters)):
         if any(is_complex(one) for one in (state.vector, *parameters)):
             raise NoRuleError("odeint solves real equations: use solve_ivp for complex ones")
         steps = {key: options[key] for key in ("hmax", "mxstep", "tcrit") if options.get(key) is not None}
@@ -189,6 +191,7 @@ def _time_first(f: Any, is_it: bool) -> Any:
 _FOR_VALUES = ("jac", "jac_sparsity", "lband", "uband", "first_step", "vectorized")
 
 
+@functools.partial(over_examples, needed=dict.fromkeys(("t", "y"), "give t_eval"))
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Any,
@@ -219,7 +222,7 @@ def solve_ivp(
 
     Returns:
         SciPy's result, with `y` of shape (len(y0), times), or for a tree of states a tree whose leaves have an axis for time after their
-        own.
+        own. Under `vmap` it needs t_eval: the solver stops at other times for each example.
 
     Raises:
         ConcretizationError: fun uses a traced value that did not come through its arguments.
@@ -260,7 +263,7 @@ def solve_ivp(
             **plain,
         )
     times, known = _times(found, t_span, t_eval, raw(state.vector))
-    if any(type(one) is Tracer for one in (state.vector, times, *parameters)):
+    if any(type(one) in TRACERS for one in (state.vector, times, *parameters)):
         if events is not None or dense_output:
             raise NoRuleError("solve_ivp with events or dense_output has no derivative rule: use t_eval")
         rest = {key: value for key, value in options.items() if key not in (*_FOR_VALUES, "rtol", "atol")}
@@ -290,7 +293,7 @@ def _times(found: Any, t_span: Any, t_eval: Any, y0: Any) -> tuple[Any, Any]:
     if t_eval is not None:
         times = asarray(t_eval)[: len(found.t)]
         return np.concatenate([np.reshape(asarray(first), (1,)), times]), np.concatenate([y0[np.newaxis], found.y.T])
-    if type(first) is not Tracer and type(last) is not Tracer:
+    if type(first) not in TRACERS and type(last) not in TRACERS:
         return found.t, found.y.T
     ends = [np.reshape(asarray(first), (1,)), found.t[1:-1]]
     ends.append(np.reshape(asarray(last), (1,)) if found.status == 0 else found.t[-1:])

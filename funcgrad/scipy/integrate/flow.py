@@ -19,6 +19,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from funcgrad.mapped import is_all, is_any
 from funcgrad.rules.values import holds_tracer, is_complex, raw, real_part, shape_of
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.implicit import outside, replaced, scale_of, solution
@@ -167,7 +168,7 @@ def _walked_plainly(adjoint: _Adjoint, ct: Any, ans: Any, ts: Any, parameters: l
         def rate(t: float, state: Any) -> Any:
             return adjoint.rate(t, np.array(trajectory(t)), np.array(state[:size]), parameters)[1]
 
-        stops = [n for n in range(1, len(ts) - 1) if np.any(ct[n])]
+        stops = [n for n in range(1, len(ts) - 1) if is_any(ct[n])]
         for ahead, n in zip([*stops[::-1], 0], [len(ts) - 1, *stops[::-1]], strict=True):
             if ts[n] != ts[ahead]:
                 state = adjoint.solver.states(rate, state, np.array([ts[n], ts[ahead]]))[-1]
@@ -199,7 +200,7 @@ def _back(adjoint: _Adjoint, after: Any, before: Any, parameters: list[Any], sta
 
     def rate(t: Any, both: Any, q: list[Any]) -> Any:
         y = both[:size] if adjoint.is_complex else real_part(both[:size])
-        if not np.all(np.abs(raw(y)) <= 1e3 * (largest + allowed)):
+        if not is_all(np.abs(raw(y)) <= 1e3 * (largest + allowed)):
             raise UnsolvedError("the state, solved backwards, does not lead to where it came from")
         return np.concatenate(adjoint.rate(t, y, both[size : 2 * size], q))
 

@@ -10,6 +10,8 @@ import numpy as np
 import scipy.integrate as _integrate
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import is_all
+from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import holds_tracer, is_complex, raw, shape_of
 from funcgrad.scipy.signatures import by_name
 from funcgrad.transforms.forward import jvp
@@ -20,6 +22,7 @@ Integrand = Callable[[Any, list[Any]], Any]
 """`(x, parameters)` -> a number or an array; the parameters are a list of numbers and arrays."""
 
 
+@over_examples
 def quad(func: Any, a: Any, b: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
     """Integrate func from a to b by SciPy's quad, differentiably in the limits and the arguments.
 
@@ -85,7 +88,7 @@ def _integrated(f: Integrand, a: Any, b: Any, *parameters: Any, options: dict[st
     given = {"epsabs": 1.49e-8, "epsrel": 1.49e-8, "limit": 50, "norm": "max", **options}
     with outside("quad"):
         found, error, told = _integrate.quad_vec(lambda x: f(x, list(parameters)), float(a), float(b), full_output=True, **given)
-    if not np.all(np.isfinite(found)):
+    if not is_all(np.isfinite(found)):
         raise RuntimeError("quad: the integral of the derivative is not finite")
     if told.status == 1:
         text = f"quad: the integral of the derivative is known to {error:.1e} only: {told.message}"

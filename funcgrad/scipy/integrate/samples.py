@@ -10,10 +10,15 @@ import numpy as np
 import scipy.integrate as _integrate
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import Mapped, bare
 from funcgrad.ops.arrays.creation import asarray
+from funcgrad.ops.structural import normalized
+from funcgrad.primitive import Operation
 from funcgrad.rules import composed
+from funcgrad.rules.batching import in_front, unhidden
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.scipy.fallback import in_place_of
+from funcgrad.tape import Scope
 
 
 def _along(axis: int, ndim: int, *parts: Any) -> list[tuple[Any, ...]]:
@@ -23,10 +28,8 @@ def _along(axis: int, ndim: int, *parts: Any) -> list[tuple[Any, ...]]:
 
 def _steps(x: Any, y: Any, axis: int) -> Any:
     """The differences of the abscissae, to be multiplied with those samples."""
-    shape = [1] * len(shape_of(y))
     if len(shape_of(x)) == 1:
-        shape[axis] = -1
-        return np.reshape(np.diff(x), shape)
+        return _beside_samples(np.diff(x), y, axis)
     return np.diff(np.broadcast_to(x, shape_of(y)), axis=axis)
 
 
@@ -113,14 +116,52 @@ def _romb(y: Any, dx: Any, axis: int) -> Any:
     return table[0]
 
 
+def _from_behind(y: Any, axis: int) -> int:
+    """The axis of an example's samples, which have one more in front, counted from the last on."""
+    ndim = len(shape_of(y)) - 1
+    return normalized(axis, ndim) - ndim
+
+
+def _all_samples(y: Any, x: Any, axis: int, scope: Scope) -> tuple[Any, Any, int]:
+    """Samples and abscissae of all examples, and their axis."""
+    x = np.broadcast_to(_beside_samples(x, y, axis), shape_of(y))
+    y, x = unhidden(y, scope), unhidden(x, scope)
+    return y, x, _from_behind(y, axis)
+
+
+def _beside_samples(x: Any, y: Any, axis: int) -> Any:
+    """Abscissae with the axes of the samples."""
+    if len(shape_of(x)) != 1:
+        return x
+    shape = [1] * len(shape_of(y))
+    shape[axis] = -1
+    return np.reshape(x, tuple(shape))
+
+
 def _samples(function: Callable[..., Any], composition: Callable[..., Any]) -> Callable[..., Any]:
     """The operation on samples, abscissae and steps, of which SciPy takes one."""
     name = str(function.__name__)
-    of_steps = composed(
-        lambda y, dx, axis: function(y, dx=dx, axis=axis), lambda y, dx, axis: composition(y, None, dx, axis), 2, f"integrate.{name}"
+    of_steps: Operation = composed(
+        lambda y, dx, axis: function(y, dx=dx, axis=axis),
+        lambda y, dx, axis: composition(y, None, dx, axis),
+        arrays=2,
+        name=f"integrate.{name}",
+        batch=in_front(lambda y, dx, axis: of_steps(y, dx, _from_behind(y, axis))),
     )
-    of_abscissae = composed(
-        lambda y, x, axis: function(y, x=x, axis=axis), lambda y, x, axis: composition(y, x, None, axis), 2, f"integrate.{name}.x"
+
+    def at_once(scope: Scope, y: Any, x: Any, axis: int) -> Any:
+        if scope.size:
+            return Mapped(of_abscissae(*_all_samples(y, x, axis, scope)), scope)
+        samples = unhidden(y, scope)  # of none SciPy's Simpson rule with abscissae makes other shapes
+        none = of_steps(samples, 1.0, _from_behind(samples, axis))
+        return Mapped(none.astype(np.result_type(bare(y), bare(x))), scope)
+
+    of_abscissae: Operation = composed(
+        lambda y, x, axis: function(y, x=x, axis=axis),
+        lambda y, x, axis: composition(y, x, None, axis),
+        arrays=2,
+        name=f"integrate.{name}.x",
+        batch=at_once,
     )
 
     def operation(y: Any, x: Any, dx: Any, axis: int) -> Any:
@@ -139,16 +180,18 @@ _operation = {
         (_integrate.cumulative_simpson, _cumulative_simpson),
     )
 }
-_of_romb = composed(_integrate.romb, _romb, 2, "integrate.romb")
+_of_romb: Operation = composed(
+    _integrate.romb, _romb, 2, "integrate.romb", batch=in_front(lambda y, dx, axis: _of_romb(y, dx, _from_behind(y, axis)))
+)
 
 
-@in_place_of(_integrate.trapezoid)
+@in_place_of(_integrate.trapezoid, "y x dx")
 def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
     """scipy.integrate.trapezoid."""
     return _operation[_integrate.trapezoid](y, x, dx, axis)
 
 
-@in_place_of(_integrate.simpson)
+@in_place_of(_integrate.simpson, "y x dx")
 def simpson(y: Any, x: Any = None, *, dx: Any = 1.0, axis: int = -1) -> Any:
     """scipy.integrate.simpson."""
     return _operation[_integrate.simpson](y, x, dx, axis)
@@ -161,7 +204,7 @@ def _after(initial: Any, sums: Any, axis: int) -> Any:
     return np.concatenate([np.broadcast_to(initial, shape), sums], axis)
 
 
-@in_place_of(_integrate.cumulative_trapezoid)
+@in_place_of(_integrate.cumulative_trapezoid, "y x dx")
 def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """scipy.integrate.cumulative_trapezoid."""
     sums = _operation[_integrate.cumulative_trapezoid](y, x, dx, axis)
@@ -172,14 +215,14 @@ def cumulative_trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1, i
     return _after(np.zeros((), sums.dtype), sums, axis)
 
 
-@in_place_of(_integrate.cumulative_simpson)
+@in_place_of(_integrate.cumulative_simpson, "y x dx initial")
 def cumulative_simpson(y: Any, *, x: Any = None, dx: Any = 1.0, axis: int = -1, initial: Any = None) -> Any:
     """scipy.integrate.cumulative_simpson."""
     sums = _operation[_integrate.cumulative_simpson](y, x, dx, axis)
     return sums if initial is None else _after(asarray(initial), sums + initial, axis)
 
 
-@in_place_of(_integrate.romb)
+@in_place_of(_integrate.romb, "y dx")
 def romb(y: Any, dx: Any = 1.0, axis: int = -1, show: Any = False) -> Any:
     """scipy.integrate.romb.
 

@@ -2,7 +2,7 @@
 
 `minimize`, `least_squares` and `curve_fit` get their derivatives supplied. Roots (`root`, `fsolve`, `root_scalar`, `newton`, `brentq`,
 `brenth`, `ridder`, `bisect`, `toms748`) and fixed points (`fixed_point`) are differentiable functions of args, by the implicit function
-theorem.
+theorem. Under `vmap` a solver runs once for each example: what is mapped must come through args, as what is traced; messages are lists.
 """
 
 from __future__ import annotations

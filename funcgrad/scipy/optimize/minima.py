@@ -12,10 +12,11 @@ import scipy.optimize as _optimize
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, NoRuleError
+from funcgrad.mapped import OPEN, TRACERS
+from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import is_complex, shape_of
 from funcgrad.scipy.packing import Packing, as_vector
 from funcgrad.scipy.signatures import by_name
-from funcgrad.tracer import Tracer
 from funcgrad.transforms.derivatives import hvp, jacfwd, jacrev
 from funcgrad.transforms.implicit import checked, outside
 from funcgrad.transforms.reverse import grad, value_and_grad
@@ -33,7 +34,7 @@ def _refuse_tracers(user: str, *values: Any) -> None:
     Raises:
         NoRuleError: there is a tracer.
     """
-    if any(type(leaf) is Tracer for leaf in tree.leaves(values)):
+    if any(type(leaf) in TRACERS for leaf in tree.leaves(values)):
         raise NoRuleError(
             f"scipy.optimize.{user} of tracers has no derivative rule: use funcgrad.scipy.optimize.root on the gradient, whose root is "
             "differentiable in args, or funcgrad.stop_gradient(x) where it is to count as a constant"
@@ -157,6 +158,7 @@ def _fitted(constraints: Any, x: Packing) -> Any:
     return [_constraint(one, x) for one in constraints] if isinstance(constraints, (list, tuple)) else _constraint(constraints, x)
 
 
+@over_examples
 def minimize(
     fun: Function,
     x0: Any,
@@ -190,7 +192,8 @@ def minimize(
         options: SciPy's.
 
     Returns:
-        SciPy's result, with `x` of the structure of x0, and `jac` likewise where it is the gradient.
+        SciPy's result, with `x` of the structure of x0, and `jac` likewise where it is the gradient. Under `vmap` each example is minimized
+        for itself, and those fields are mapped that are numbers, or arrays of one shape; the others are lists.
 
     Raises:
         NoRuleError: a tracer among x0 and args.
@@ -215,6 +218,8 @@ def minimize(
     called: Any = checked(objective.value, "minimize")
     if jac is None and name not in _WITHOUT_GRADIENT:
         called, jac = objective.value_and_gradient, True
+        if OPEN:  # a tracer of the code around would be found stale, a mapped value is not
+            called = checked(called, "minimize")
     elif jac is True:
 
         def called(vector: Any, *args: Any) -> Any:
@@ -240,6 +245,7 @@ def minimize(
 # ------------------------------------------------------------------------------------------------ least squares
 
 
+@over_examples
 def least_squares(fun: Function, x0: Any, jac: Any = None, bounds: Any = (-np.inf, np.inf), *rest: Any, **options: Any) -> Any:
     """Minimize a sum of squares by SciPy's least_squares, with the Jacobian of the residuals supplied.
 
@@ -289,6 +295,7 @@ def least_squares(fun: Function, x0: Any, jac: Any = None, bounds: Any = (-np.in
     return result
 
 
+@over_examples
 def curve_fit(f: Function, xdata: Any, ydata: Any, p0: Any = None, *args: Any, **options: Any) -> Any:
     """Fit a function to data by SciPy's curve_fit, with the Jacobian in the parameters supplied.
 

@@ -17,6 +17,7 @@ import scipy.optimize as _optimize
 
 from funcgrad.errors import NoRuleError
 from funcgrad.ops.elementwise import divide
+from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import is_complex, real_part
 from funcgrad.scipy.packing import Packing
 from funcgrad.transforms.arguments import ones
@@ -71,6 +72,7 @@ def _by_element(f: Function, x: Any, right: Any, is_transposed: bool) -> Any:
 # ------------------------------------------------------------------------------------------------ systems
 
 
+@over_examples
 def root(
     fun: Function,
     x0: Any,
@@ -149,6 +151,7 @@ def _system(fun: Function, x: Packing, arguments: Arguments, found: Any, gives_s
     return _root(equation, found, arguments.operands, _by_matrix)
 
 
+@over_examples
 def fsolve(func: Function, x0: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
     """Solve func(x, *args) = 0 by SciPy's fsolve, differentiably in the arguments as `root` is.
 
@@ -185,6 +188,7 @@ def fsolve(func: Function, x0: Any, args: Any = (), *rest: Any, **options: Any) 
     return x if told is None else (x, *told)
 
 
+@over_examples
 def fixed_point(func: Function, x0: Any, args: Any = (), *rest: Any, **options: Any) -> Any:
     """Solve func(x, *args) = x by SciPy's fixed_point, differentiably in the arguments as `root` is.
 
@@ -234,6 +238,7 @@ def _scalar(f: Function, found: Any, arguments: Arguments, gives_slopes: bool = 
     return _root(equation, found, arguments.operands, _by_element)
 
 
+@over_examples
 def root_scalar(f: Function, args: Any = (), method: Any = None, **options: Any) -> Any:
     """Solve f(x, *args) = 0 for one number by SciPy's root_scalar, differentiably in the arguments as `root` is.
 
@@ -267,6 +272,7 @@ def root_scalar(f: Function, args: Any = (), method: Any = None, **options: Any)
 def _of_one_unknown(solver: Function) -> Function:
     """A solver whose first argument is the function; which others it has, its signature says."""
 
+    @over_examples
     @functools.wraps(solver)
     def solve(f: Function, *given: Any, **options: Any) -> Any:
         named = dict(inspect.signature(solver).bind(f, *given, **options).arguments)

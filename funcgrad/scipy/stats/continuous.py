@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import scipy.stats as _stats
 
+from funcgrad.mapped import is_any
 from funcgrad.ops.elementwise import divide, exp, expm1, hypot, log, log1p, sign, where
 from funcgrad.rules.values import raw
 from funcgrad.scipy import special
@@ -91,11 +92,11 @@ def _t_score(z: Any, df: Any) -> Any:
 def _t_shape_score(z: Any, df: Any) -> Any:
     """0 in the limit df = inf, where the distribution is the normal one."""
     infinite = np.isinf(raw(df))
-    df = where(infinite, 1.0, df) if np.any(infinite) else df
+    df = where(infinite, 1.0, df) if is_any(infinite) else df
     square = z * divide(z, df)
     digammas = special.psi(0.5 * (df + 1.0)) - special.psi(0.5 * df) - divide(1.0, df)
     found = 0.5 * (digammas - log1p(square) + divide((1.0 + divide(1.0, df)) * square, 1.0 + square))
-    return where(infinite, 0.0, found) if np.any(infinite) else found
+    return where(infinite, 0.0, found) if is_any(infinite) else found
 
 
 t = Continuous(_stats.t, score=_t_score, shape_scores=[_t_shape_score], along=[None])

@@ -15,7 +15,10 @@ from typing import Any
 import numpy as np
 import scipy.stats as _stats
 
+from funcgrad.mapped import is_all, is_any
+from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import divide, exp, where
+from funcgrad.ops.scipy.examples import is_differentiated
 from funcgrad.rules.values import holds_tracer, raw
 from funcgrad.scipy.stats.family import Distribution, Function, double, pointwise
 
@@ -62,14 +65,14 @@ class Discrete(Distribution):
     def _of_logpmf(self, ans: Any, *operands: Any) -> Any:
         """0 where k is impossible, whatever the parameter."""
         possible = np.isfinite(raw(ans))
-        if np.all(possible):
+        if is_all(possible):
             return self._score(*operands)
         return where(possible, self._score(*operands), where(np.isnan(raw(ans)), np.nan, 0.0))
 
     def _of_pmf(self, ans: Any, *operands: Any) -> Any:
         k, *_, parameter = operands
         at_end = (raw(parameter) == 0) | (raw(parameter) == 1)
-        if not np.any(at_end):
+        if not is_any(at_end):
             return ans * self._score(*operands)
         factor, counts = self._lower(*operands)
         pmf = self._standard["pmf"]
@@ -89,7 +92,7 @@ class Discrete(Distribution):
         """The term over the sum that `ans` is the logarithm of; where that underflows, its limit: the score at the sum's largest term."""
         factor, logarithm = self._term(operands, "logpmf")
         lost = np.isneginf(raw(ans))
-        if not np.any(lost):
+        if not is_any(lost):
             return sign * factor * exp(logarithm - ans)
         k, *_, parameter = operands
         largest = (np.floor(k) + step, *operands[1:])
@@ -102,11 +105,11 @@ class Discrete(Distribution):
         bound = self._signature.bind(*args, **kwds)
         bound.apply_defaults()
         for name in self._counts:
-            if holds_tracer(bound.arguments[name]):
+            if is_differentiated(bound.arguments[name]):
                 self._refuse(function, name)
         k, *shapes, loc = bound.args
         *counts, parameter = shapes
-        return self._standard[function](double(parameter), np.subtract(k, loc), *map(np.asarray, counts))
+        return self._standard[function](double(parameter), np.subtract(asarray(k), asarray(loc)), *map(asarray, counts))
 
     def logpmf(self, *args: Any, **kwds: Any) -> Any:
         """Logarithm of the probability of k: `logpmf(k, *shapes, loc=0)`."""

@@ -24,12 +24,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import TRACERS, is_any
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import divide, exp, where
+from funcgrad.ops.scipy.examples import is_differentiated
 from funcgrad.rules import general
-from funcgrad.rules.values import holds_tracer, is_complex, keep_zeros, raw, shape_of, stretch, unbroadcast
+from funcgrad.rules.batching import broadcasting
+from funcgrad.rules.values import as_array, holds_tracer, is_complex, keep_zeros, raw, shape_of, stretch, unbroadcast
 from funcgrad.scipy.fallback import WithoutRule
-from funcgrad.tracer import Tracer
 
 Function = Callable[..., Any]
 
@@ -48,7 +50,9 @@ def pointwise(name: str, function: Function, partials: Sequence[Function | None]
         return [jvp(partial) for partial in known], [vjp(n, partial) for n, partial in enumerate(known)]
 
     strong = rules(lambda t, factor: keep_zeros(t, factor * t))
-    return general(function, *rules(lambda t, factor: factor * t), name=name, strong=strong)
+    batch = broadcasting(lambda *operands: operation(*operands))
+    operation = general(function, *rules(lambda t, factor: factor * t), name=name, strong=strong, batch=batch)
+    return operation
 
 
 def _none(*operands: Any) -> Any:
@@ -65,10 +69,10 @@ def double(value: Any) -> Any:
         raise NoRuleError("distributions have no derivative rules for complex numbers: give real ones")
     if type(value) is float or type(value) is np.float64:
         return value
-    if type(value) is Tracer:
+    if type(value) in TRACERS:
         return value if value.dtype.itemsize >= 8 else value.astype(np.float64)
     value = asarray(value)
-    return double(value) if type(value) is Tracer else np.asarray(value, np.promote_types(value.dtype, np.float64))
+    return double(value) if type(value) in TRACERS else np.asarray(value, np.promote_types(value.dtype, np.float64))
 
 
 def _is_low(dtype: Any) -> bool:
@@ -83,7 +87,7 @@ def _as_given(value: Any) -> Any:
 
 def _alike(x: Any, y: Any) -> tuple[Any, Any]:
     """Both in double precision, unless NumPy's result for arrays of them is of a lower one: in that SciPy standardizes them."""
-    dtype = np.result_type(np.asarray(raw(x)), np.asarray(raw(y)))
+    dtype = np.result_type(as_array(raw(x)), as_array(raw(y)))
     return (asarray(x).astype(dtype), asarray(y).astype(dtype)) if _is_low(dtype) else (double(x), double(y))
 
 
@@ -212,11 +216,11 @@ class Continuous(Distribution):
         def masked(ans: Any, z: Any, *shapes: Any) -> Any:
             plain, value = raw(z), raw(ans)
             outside = (plain < low) | (plain > high)
-            found = partial(ans, where(outside, middle, z) if np.any(outside) else z, *shapes)
+            found = partial(ans, where(outside, middle, z) if is_any(outside) else z, *shapes)
             at_end = (plain == low) | (plain == high) | (value == 0) | np.isinf(value)
             zero = outside | at_end & ~np.isfinite(raw(found))
-            found = where(zero, 0.0, found) if np.any(zero) else found
-            return where(np.isnan(value), np.nan, found) if np.any(np.isnan(value)) else found
+            found = where(zero, 0.0, found) if is_any(zero) else found
+            return where(np.isnan(value), np.nan, found) if is_any(np.isnan(value)) else found
 
         return masked
 
@@ -246,7 +250,7 @@ class Continuous(Distribution):
 
         def masked(ans: Any, *operands: Any) -> Any:
             infinite = np.isinf(raw(ans))
-            if not np.any(infinite):
+            if not is_any(infinite):
                 return partial(ans, *operands)
             return where(infinite, 0.0, partial(where(infinite, 1.0, ans), *operands))
 
@@ -261,7 +265,7 @@ class Continuous(Distribution):
     def _over_tail(self, ans: Any, operands: Any, sign: float) -> Any:
         """The density over a tail that `ans` is the logarithm of; where that underflows, its limit far out: the score, or its negative."""
         lost = np.isneginf(raw(ans))
-        if not np.any(lost):
+        if not is_any(lost):
             return exp(self._standard["logpdf"](*operands) - ans)
         ratio = exp(self._standard["logpdf"](*operands) - where(lost, 0.0, ans))
         return where(lost, sign * self._score(*operands), ratio)
@@ -281,10 +285,10 @@ class Continuous(Distribution):
         x, *shapes, loc, scale = (double(value) if is_quantile else _as_given(value) for value in bound.args)
         if function not in ("logpdf", "pdf"):
             for name, shape, along in zip(self._shapes, shapes, self._along, strict=True):
-                if type(shape) is Tracer and along is None:
+                if along is None and is_differentiated(shape):
                     self._refuse(function, name)
         standard = self._standard[function]
-        if is_scaled and np.any(raw(scale) <= 0):
+        if is_scaled and is_any(raw(scale) <= 0):
             scale = scale * where(raw(scale) > 0, 1.0, np.nan)  # whose derivative is NaN too
         if is_quantile:
             z = standard(x, *shapes)

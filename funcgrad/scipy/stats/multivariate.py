@@ -8,13 +8,15 @@ import numpy as np
 import scipy.stats as _stats
 
 from funcgrad.errors import NoRuleError
+from funcgrad.mapped import is_any
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import divide, exp, log, where
+from funcgrad.ops.scipy.examples import is_differentiated
 from funcgrad.rules import general
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import holds_tracer, keep_zeros, raw, shape_of, unbroadcast
 from funcgrad.scipy import special
 from funcgrad.scipy.stats.family import Distribution, Function, double
-from funcgrad.tracer import Tracer
 
 
 def _squeezed(value: Any) -> Any:
@@ -43,7 +45,7 @@ def _pulled(ans: Any, x: Any, mean: Any, cov: Any, allow_singular: bool) -> tupl
     precision = _precision(cov, allow_singular)
     pulled = np.matmul(x - mean, precision)
     impossible = np.expand_dims(np.isneginf(raw(ans)), -1)
-    return precision, where(impossible, 0.0, pulled) if np.any(impossible) else pulled
+    return precision, where(impossible, 0.0, pulled) if is_any(impossible) else pulled
 
 
 def _jvp_normal_x(t: Any, ans: Any, *operands: Any) -> Any:
@@ -75,11 +77,12 @@ def _vjp_normal_cov(ct: Any, ans: Any, *operands: Any) -> Any:
     return 0.5 * (np.matmul(rows.T, weighed) - precision.T * np.sum(ct))
 
 
-_normal_logpdf = general(
+_normal_logpdf: Function = general(
     _normal_value,
     [_jvp_normal_x, _jvp_normal_mean, _jvp_normal_cov],
     [_vjp_normal_x, _vjp_normal_mean, _vjp_normal_cov],
     name="multivariate_normal.logpdf",
+    batch=in_front(lambda *args: _normal_logpdf(*args)),
 )
 
 
@@ -101,7 +104,7 @@ class MultivariateNormal(Distribution):
             return _stats.multivariate_normal.logpdf(x, mean, cov, allow_singular)
         if isinstance(cov, _stats.Covariance):
             raise NoRuleError("scipy.stats.multivariate_normal of tracers has a derivative rule for a matrix, none for a Covariance object")
-        if allow_singular and type(cov) is Tracer:
+        if allow_singular and is_differentiated(cov):
             self._refuse("logpdf(allow_singular=True)", "cov")
         x, cov = _exactly_double(x), _exactly_double(1.0 if cov is None else cov)
         mean = None if mean is None else np.ravel(_exactly_double(mean))
@@ -141,7 +144,7 @@ def _slope_in_x(x: Any, alpha: Any) -> Any:
     """(alpha - 1) / x, 0 where alpha is 1, whatever x."""
     less = _columns(alpha, x) - 1.0
     idle = np.broadcast_to(raw(less) == 0, shape_of(x))
-    return divide(where(idle, 0.0, less), where(idle, 1.0, x)) if np.any(idle) else divide(less, x)
+    return divide(where(idle, 0.0, less), where(idle, 1.0, x)) if is_any(idle) else divide(less, x)
 
 
 def _slope_in_alpha(x: Any, alpha: Any) -> Any:

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from funcgrad.mapped import is_any
 from funcgrad.ops.elementwise import power
 from funcgrad.ops.scipy.special.asymptotics import inverse_powers
 from funcgrad.ops.scipy.special.gamma import rgamma
@@ -92,7 +93,7 @@ def _joined(near: Any, sign: float, constant: float) -> Any:
         v, x = np.asarray(v, np.float64), np.asarray(x, np.float64)
         found, size = near(n, v, x), abs(x) if sign < 0 else x
         is_far = size > np.maximum(_FAR, v * v)
-        if np.any(is_far):
+        if is_any(is_far):
             side = np.where(x < 0, (-1.0) ** (v + n), 1.0)
             found = np.where(is_far, side * _far(n, v, np.where(is_far, size, 1.0), sign, constant), found)
         return np.asarray(found, dtype)[()]

@@ -7,13 +7,13 @@ from typing import Any
 
 from scipy import special
 
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.elementwise import LN2, LN10, divide, exp, log, log1p, logaddexp, power, sin, where
 from funcgrad.ops.scipy.special.hypergeometric import hyp1f1, hyp2f1
 from funcgrad.ops.scipy.special.kinds import ufunc, wide
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, unary
 from funcgrad.rules.values import raw
-from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ logistic
 
@@ -24,7 +24,7 @@ logit = unary(ufunc("logit"), lambda t, x: divide(t, x * (1.0 - x)))
 
 def softplus(x: Any, **options: Any) -> Any:
     """scipy.special.softplus."""
-    return logaddexp(0.0, x) if type(x) is Tracer and not options else special.softplus(x, **options)
+    return logaddexp(0.0, x) if type(x) in TRACERS and not options else special.softplus(x, **options)
 
 
 # ------------------------------------------------------------------------------------------------ exponentials and logarithms

@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from funcgrad.mapped import TRACERS, Mapped, is_all, is_any
 from funcgrad.ops.elementwise import cos, rint, sin, where
+from funcgrad.ops.scipy.examples import is_differentiated, on_plain, over_examples
 from funcgrad.ops.scipy.special.kinds import no_rule, own, refuse_traced, ufunc
-from funcgrad.primitive import register
+from funcgrad.primitive import Operation, register
 from funcgrad.rules import binary, general, products, unary
-from funcgrad.rules.values import is_complex, raw
-from funcgrad.tracer import Tracer
+from funcgrad.rules.batching import in_front
+from funcgrad.rules.values import as_array, is_complex, raw
 
 # ------------------------------------------------------------------------------------------------ gamma and psi
 
@@ -68,18 +70,18 @@ hurwitz: Any = own("zeta", _hurwitz, None, lambda t, x, q: (hurwitz(x + 1, q) * 
 def zeta(x: Any, q: Any = None, out: None = None) -> Any:
     """scipy.special.zeta: Hurwitz's zeta function can be differentiated in q."""
     refuse_traced("zeta", x=x)
-    return hurwitz(x, q) if type(q) is Tracer else special.zeta(x, q, out)
+    return hurwitz(x, q) if type(q) in TRACERS else special.zeta(x, q, out)
 
 
 def polygamma(n: Any, x: Any) -> Any:
     """scipy.special.polygamma, by SciPy's own steps."""
     refuse_traced("polygamma", n=n)
-    if type(x) is not Tracer:
+    if type(x) not in TRACERS and type(n) not in TRACERS:
         return special.polygamma(n, x)
-    n = np.asarray(n)
+    n = as_array(n)
     factor = (-1.0) ** (n + 1) * special.gamma(n + 1.0)
     is_psi = n == 0
-    return where(is_psi, psi(x if is_psi.any() else raw(x)), factor * hurwitz(n + 1, x))
+    return where(is_psi, psi(x if is_any(is_psi) else raw(x)), factor * hurwitz(n + 1, x))
 
 
 # ------------------------------------------------------------------------------------------------ beta and other quotients
@@ -98,38 +100,42 @@ binom: Any = binary(
 )
 
 
-def _refuse_exact(name: str, exact: bool) -> None:
-    if exact:
-        raise no_rule(name, "exact=True, of whole numbers,")
+def _exactly(function: Any, *args: Any, **options: Any) -> Any:
+    """SciPy's function of whole numbers, which are mapped."""
+    if is_differentiated(args):
+        raise no_rule(function.__name__, "exact=True, of whole numbers,")
+    return over_examples(function)(*args, exact=True, **options)
 
 
 def _as_scipy(value: Any, other: Any) -> Any:
     """A constant as an array, whose dtype counts, unless it meets a Python float."""
-    return value if type(value) is Tracer or type(raw(other)) is float else np.asarray(value)
+    return value if type(value) in TRACERS or type(raw(other)) is float else np.asarray(value)
 
 
 def _where_scipy_agrees(number: Any, wanted: Any) -> Any:
     """A number of ways, or SciPy's constant where it says otherwise: there are 0 ways to take 3 of 2."""
     is_counted = (raw(number) == wanted) & (wanted != 0)
-    return number if np.all(is_counted) else where(is_counted, number, wanted)
+    return number if is_all(is_counted) else where(is_counted, number, wanted)
 
 
 def comb(N: Any, k: Any, *, exact: bool = False, repetition: bool = False) -> Any:
     """scipy.special.comb."""
-    if type(N) is not Tracer and type(k) is not Tracer:
+    if type(N) not in TRACERS and type(k) not in TRACERS:
         return special.comb(N, k, exact=exact, repetition=repetition)
-    _refuse_exact("comb", exact)
-    wanted = special.comb(raw(N), raw(k), repetition=repetition)
+    if exact:
+        return _exactly(special.comb, N, k, repetition=repetition)
+    wanted = on_plain(lambda N, k: special.comb(N, k, repetition=repetition), N, k)
     N, k = _as_scipy(N, k), _as_scipy(k, N)
     return _where_scipy_agrees(binom(N + k - 1, k) if repetition else binom(N, k), wanted)
 
 
 def perm(N: Any, k: Any, exact: bool = False) -> Any:
     """scipy.special.perm."""
-    if type(N) is not Tracer and type(k) is not Tracer:
+    if type(N) not in TRACERS and type(k) not in TRACERS:
         return special.perm(N, k, exact)
-    _refuse_exact("perm", exact)
-    wanted = special.perm(raw(N), raw(k))
+    if exact:
+        return _exactly(special.perm, N, k)
+    wanted = on_plain(special.perm, N, k)
     N, k = _as_scipy(N, k), _as_scipy(k, N)
     return _where_scipy_agrees(poch(N - k + 1, k), wanted)
 
@@ -143,14 +149,15 @@ def _factorial_rules(times: Any) -> Any:
     return [slope], [slope]
 
 
-_factorial = products(special.factorial, _factorial_rules, "x")
+_factorial: Operation = products(special.factorial, _factorial_rules, "x", batch=in_front(lambda n, **options: _factorial(n, **options)))
 
 
 def factorial(n: Any, exact: bool = False, **options: Any) -> Any:
     """scipy.special.factorial: 0 where n is negative."""
-    if type(n) is Tracer:
-        _refuse_exact("factorial", exact)
-        if options.get("extend", "zero") != "zero":
+    if type(n) in TRACERS:
+        if exact:
+            return _exactly(special.factorial, n, **options)
+        if options.get("extend", "zero") != "zero" and is_differentiated(n):
             raise no_rule("factorial", f"extend={options['extend']!r}")
     return _factorial(n, exact=exact, **options)
 
@@ -159,10 +166,12 @@ def _multigammaln_slope(t: Any, ans: Any, a: Any, d: Any) -> Any:
     return sum(psi(a - 0.5 * j) for j in range(int(d))) * t
 
 
-_multigammaln = general(special.multigammaln, [_multigammaln_slope], [_multigammaln_slope], "x")
+_multigammaln: Operation = general(
+    special.multigammaln, [_multigammaln_slope], [_multigammaln_slope], "x", batch=in_front(lambda a, d: _multigammaln(a, d))
+)
 
 
 def multigammaln(a: Any, d: Any) -> Any:
     """scipy.special.multigammaln."""
     refuse_traced("multigammaln", d=d)
-    return _multigammaln(a, d)
+    return _multigammaln(a, d) if type(d) is not Mapped else over_examples(multigammaln)(a, d)

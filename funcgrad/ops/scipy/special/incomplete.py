@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import is_all
 from funcgrad.ops.elementwise import divide, exp, power, where
 from funcgrad.ops.scipy.special.entropy import xlog1py, xlogy
 from funcgrad.ops.scipy.special.gamma import betaln, gammaln
@@ -24,7 +25,7 @@ def gamma_density(a: Any, x: Any) -> Any:
     is_inside = (plain > 0) & (plain < np.inf)
     inside = where(is_inside, x, 1.0)
     density = exp(xlogy(a - 1.0, inside) - inside - gammaln(1.0 * a))
-    if np.all(is_inside):
+    if is_all(is_inside):
         return density
     is_zero = plain == 0
     zero = where(is_zero, x, 0.0)
@@ -40,7 +41,7 @@ def beta_density(a: Any, b: Any, x: Any) -> Any:
     inside = where(is_inside, x, 0.5)
     size = betaln(1.0 * a, 1.0 * b)
     density = exp(xlogy(a - 1.0, inside) + xlog1py(b - 1.0, -inside) - size)
-    if np.all(is_inside):
+    if is_all(is_inside):
         return density
     is_end = (plain == 0) | (plain == 1)
     end = where(is_end, x, 0.0)

@@ -7,15 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from funcgrad.mapped import TRACERS, Mapped, is_all
 from funcgrad.ops.elementwise import cos, cosh, divide, exp, log, sin, sinh, where
+from funcgrad.ops.scipy.examples import is_differentiated, over_examples
 from funcgrad.ops.scipy.special.elementary import exprel
 from funcgrad.ops.scipy.special.hypergeometric import hyp2f1
 from funcgrad.ops.scipy.special.kinds import below, no_rule, own, refuse_traced, ufunc, with_orders
 from funcgrad.ops.scipy.special.spherical import spherical_jn
-from funcgrad.primitive import register
+from funcgrad.primitive import Operation, register
 from funcgrad.rules import general, unary
+from funcgrad.rules.batching import broadcasting, in_front
 from funcgrad.rules.values import is_complex
-from funcgrad.tracer import Tracer
 
 expi = unary(ufunc("expi"), lambda t, x: divide(exp(x), x) * t)
 exp1 = unary(ufunc("exp1"), lambda t, x: -divide(exp(-x), x) * t)
@@ -23,7 +25,7 @@ exp1 = unary(ufunc("exp1"), lambda t, x: -divide(exp(-x), x) * t)
 
 def _expn_slope(t: Any, n: Any, x: Any) -> Any:
     """-expn(n - 1, x); expn(0, x) is exp(-x) / x."""
-    if np.all(n > 0):
+    if is_all(n > 0):
         return -expn(n - 1, x) * t
     zeroth = divide(exp(-x) * (x + 1.0), x * x)
     return -where(n == 0, zeroth, expn(below(n), x)) * t
@@ -65,13 +67,15 @@ def _lambertw_slope(t: Any, ans: Any, z: Any, k: Any, tol: float) -> Any:
 
 
 wrightomega = unary(ufunc("wrightomega"), lambda t, ans: divide(ans, ans + 1.0) * t)
-_lambertw = general(special.lambertw, [_lambertw_slope], [_lambertw_slope], "ans")
+_lambertw: Operation = general(
+    special.lambertw, [_lambertw_slope], [_lambertw_slope], "ans", batch=broadcasting(lambda z, k, tol: _lambertw(z, k, tol))
+)
 
 
 def lambertw(z: Any, k: Any = 0, tol: float = 1e-8) -> Any:
     """scipy.special.lambertw: complex, for real numbers too."""
     refuse_traced("lambertw", k=k)
-    return _lambertw(z, k, tol) if type(z) is Tracer else special.lambertw(z, k, tol)
+    return _lambertw(z, k, tol) if type(z) in TRACERS or type(k) in TRACERS else special.lambertw(z, k, tol)
 
 
 # ------------------------------------------------------------------------------------------------ Dirichlet's kernel
@@ -97,14 +101,18 @@ def _diric_slope(t: Any, ans: Any, x: Any, n: int) -> Any:
     return diric_derivative(1, x, n) * t
 
 
-_diric = general(_diric_value, [_diric_slope], [_diric_slope], "x", name="diric")
+_diric: Operation = general(_diric_value, [_diric_slope], [_diric_slope], "x", name="diric", batch=in_front(lambda x, n: _diric(x, n)))
 
 
 def diric(x: Any, n: Any) -> Any:
     """scipy.special.diric."""
     refuse_traced("diric", n=n)
-    if type(x) is not Tracer:
+    if type(n) is Mapped:
+        return over_examples(diric)(x, n)
+    if type(x) not in TRACERS:
         return special.diric(x, n)
     if np.ndim(n) or n != int(n) or n < 1:
+        if not is_differentiated(x):
+            return over_examples(special.diric)(x, n)
         raise no_rule("diric", "an n that is not one positive whole number")
     return _diric(x, int(n))

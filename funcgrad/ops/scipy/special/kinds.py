@@ -12,10 +12,11 @@ import numpy as np
 from scipy import special
 
 from funcgrad.errors import NoRuleError
+from funcgrad.ops.scipy.examples import is_differentiated
 from funcgrad.primitive import Operation, register
 from funcgrad.rules import elementwise
+from funcgrad.rules.values import as_array
 from funcgrad.silence import quietly
-from funcgrad.tracer import Tracer
 
 
 def ufunc(name: str) -> Any:
@@ -43,7 +44,7 @@ def refuse_traced(name: str, **arguments: Any) -> None:
         NoRuleError: one of them is a tracer.
     """
     for argument, value in arguments.items():
-        if type(value) is Tracer:
+        if is_differentiated(value):
             raise no_rule(name, f"the argument {argument}")
 
 
@@ -81,7 +82,7 @@ def with_orders(function: Any, **partials: Callable[..., Any] | None) -> Operati
 
     def operation(*operands: Any) -> Any:
         for argument, operand in zip(partials, operands):
-            if type(operand) is Tracer and partials[argument] is None:
+            if partials[argument] is None and is_differentiated(operand):
                 raise no_rule(name, f"the argument {argument}")
         return inner(*operands)
 
@@ -97,7 +98,7 @@ def dtype_of(*operands: Any) -> np.dtype[Any]:
 
 def below(n: Any) -> Any:
     """The order below a whole order; 0 below 0."""
-    return max(n - 1, 0) if isinstance(n, int) else np.maximum(np.asarray(n) - 1, 0)[()]
+    return max(n - 1, 0) if isinstance(n, int) else np.maximum(as_array(n) - 1, 0)[()]
 
 
 def own(name: str, function: Any, *partials: Callable[..., Any] | None) -> Operation:

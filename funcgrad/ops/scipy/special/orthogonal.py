@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.mapped import is_any
 from funcgrad.ops.elementwise import where
 from funcgrad.ops.scipy.special.kinds import ufunc, with_orders
 from funcgrad.primitive import Operation
@@ -14,7 +15,7 @@ from funcgrad.primitive import Operation
 def _lowered(n: Any, polynomial: Any) -> Any:
     """A polynomial of degree n - 1, which is nothing where n is 0."""
     is_constant = np.equal(n, 0)
-    if not np.any(is_constant):
+    if not is_any(is_constant):
         return polynomial(n - 1)
     return where(is_constant, 0.0, polynomial(where(is_constant, 0, n - 1)))
 

@@ -6,9 +6,9 @@ from typing import Any
 
 from scipy import special
 
+from funcgrad.mapped import TRACERS
 from funcgrad.ops.scipy.special.kinds import below, own, refuse_traced
 from funcgrad.primitive import Operation
-from funcgrad.tracer import Tracer
 
 
 def _spherical(function: Any, up: float, down: float) -> Operation:
@@ -25,7 +25,7 @@ def _spherical(function: Any, up: float, down: float) -> Operation:
 
     def operation(n: Any, z: Any, derivative: bool = False) -> Any:
         refuse_traced(function.__name__, n=n)
-        return each(n, z, bool(derivative)) if type(z) is Tracer else function(n, z, derivative)
+        return each(n, z, bool(derivative)) if type(z) in TRACERS or type(n) in TRACERS else function(n, z, derivative)
 
     operation.__name__ = operation.__qualname__ = function.__name__
     operation.__doc__ = f"scipy.special.{function.__name__}."
@@ -44,7 +44,7 @@ def _derivative(function: Any) -> Operation:
 
     def operation(v: Any, z: Any, n: int = 1) -> Any:
         refuse_traced(function.__name__, v=v)
-        return each(v, z, n) if type(z) is Tracer else function(v, z, n)
+        return each(v, z, n) if type(z) in TRACERS or type(v) in TRACERS else function(v, z, n)
 
     operation.__name__ = operation.__qualname__ = function.__name__
     operation.__doc__ = f"scipy.special.{function.__name__}."

@@ -7,14 +7,18 @@ from typing import Any
 import numpy as np
 from scipy import special
 
+from funcgrad.mapped import TRACERS, Mapped, is_any, lined_up, mapping_of
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.elementwise import exp, where
 from funcgrad.ops.reductions import expand
+from funcgrad.ops.scipy.examples import is_differentiated
 from funcgrad.ops.scipy.special.kinds import no_rule
-from funcgrad.ops.structural import normalized_axes
+from funcgrad.ops.structural import normalized_axes, shifted
+from funcgrad.primitive import Operation
 from funcgrad.rules import general, products
+from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import is_complex, raw, shape_of, unbroadcast
-from funcgrad.tracer import Tracer
+from funcgrad.tape import Scope
 
 # ------------------------------------------------------------------------------------------------ logsumexp
 
@@ -26,9 +30,9 @@ def _shares(ans: Any, a: Any, b: Any, axis: Any, keepdims: bool) -> tuple[Any, A
     """The derivatives in a and in b."""
     top = expand(raw(ans), np.broadcast_shapes(shape_of(a), shape_of(b)), axis, keepdims)
     is_same = np.isinf(top) & (raw(a) == top)
-    powers = exp(where(is_same, 0.0, a - top) if is_same.any() else a - top)
+    powers = exp(where(is_same, 0.0, a - top) if is_any(is_same) else a - top)
     adds_nothing = (raw(b) == 0) & ~np.isfinite(raw(a))
-    if adds_nothing.any():
+    if is_any(adds_nothing):
         powers = where(adds_nothing, 0.0, powers)
     weighted = b * powers
     total = np.sum(weighted, axis, keepdims=True)
@@ -69,8 +73,34 @@ def _rules(multiply: Any, has_weights: bool) -> Any:
     return [jvp(n) for n in numbers], [vjp(n) for n in numbers]
 
 
+def _in_front(operands: Any, axis: Any, keepdims: bool, scope: Scope) -> list[Any]:
+    """Operands with the axis of the examples in front, the axes to sum over, and whether to keep them."""
+    arrays = lined_up(operands, scope)
+    axes = shifted(axis, max(len(shape_of(array)) for array in arrays) - 1)
+    # Not over no axes, which SciPy takes for another question where there are no examples.
+    return [*arrays, axes, keepdims] if axes else [*(np.expand_dims(array, -1) for array in arrays), (-1,), False]
+
+
+def _sign(operands: Any, axis: Any, keepdims: bool) -> Any:
+    """The sign of the sum, which counts as constant."""
+    values = [raw(one) for one in operands]
+    mapping = mapping_of(*values)
+    if mapping is not None:
+        *arrays, axes, keepdims = _in_front(values, axis, keepdims, mapping)
+        return Mapped(_sign(arrays, axes, keepdims), mapping)
+    a, *weights = values
+    return special.logsumexp(a, axis, *(weights or [None]), keepdims, True)[1]
+
+
 def _define(function: Any, name: str, has_weights: bool) -> Any:
-    return products(function, lambda times: _rules(times, has_weights), name=name)
+    def batch(scope: Scope, *args: Any) -> Any:
+        *operands, axis, keepdims, return_sign = args
+        if mapping_of(axis, keepdims) is not None:
+            return NotImplemented
+        return Mapped(operation(*_in_front(operands, axis, keepdims, scope), return_sign), scope)
+
+    operation = products(function, lambda times: _rules(times, has_weights), name=name, batch=batch)
+    return operation
 
 
 _logsumexp = _define(_sum, "scipy_logsumexp", has_weights=False)
@@ -80,14 +110,14 @@ _weighted_logsumexp = _define(_weighted_sum, "weighted_logsumexp", has_weights=T
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """scipy.special.logsumexp: equal infinities share the derivative equally; a sign is a constant."""
     a, b = _joined(a), _joined(b)
-    if type(a) is not Tracer and type(b) is not Tracer:
+    if type(a) not in TRACERS and type(b) not in TRACERS:
         return special.logsumexp(a, axis, b, keepdims, return_sign)
-    if return_sign and (is_complex(a) or is_complex(b)):
+    if return_sign and (is_complex(a) or is_complex(b)) and is_differentiated(a, b):
         raise no_rule("logsumexp", "return_sign=True of complex numbers")
     axis = _axes(axis, np.broadcast_shapes(shape_of(a), shape_of(b)))
     operands, operation = ((a,), _logsumexp) if b is None else ((a, b), _weighted_logsumexp)
     answer = operation(*operands, axis, keepdims, return_sign)
-    return (answer, special.logsumexp(raw(a), axis, raw(b), keepdims, True)[1]) if return_sign else answer
+    return (answer, _sign(operands, axis, keepdims)) if return_sign else answer
 
 
 def _joined(value: Any) -> Any:
@@ -115,8 +145,20 @@ def _log_softmax_vjp(ct: Any, ans: Any, x: Any, axis: Any) -> Any:
     return ct - exp(ans) * np.sum(ct, axis, keepdims=True)
 
 
-_softmax = general(special.softmax, [_softmax_jvp], [_softmax_jvp], "ans")
-_log_softmax = general(special.log_softmax, [_log_softmax_jvp], [_log_softmax_vjp], "ans")
+_softmax: Operation = general(
+    special.softmax,
+    [_softmax_jvp],
+    [_softmax_jvp],
+    "ans",
+    batch=in_front(lambda x, axis: _softmax(x, shifted(axis, len(shape_of(x)) - 1))),
+)
+_log_softmax: Operation = general(
+    special.log_softmax,
+    [_log_softmax_jvp],
+    [_log_softmax_vjp],
+    "ans",
+    batch=in_front(lambda x, axis: _log_softmax(x, shifted(axis, len(shape_of(x)) - 1))),
+)
 
 
 def softmax(x: Any, axis: Any = None) -> Any:

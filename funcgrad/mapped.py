@@ -1,0 +1,311 @@
+"""The mapped value: an array with one more axis than code sees, that `vmap` made of an argument.
+
+Owns how such a value looks, and what an elementwise function makes of it (NumPy's other functions find their way in
+`funcgrad.rules.batching`). It is no tracer of derivatives: it stands wherever a number or
+an array may, also inside a tracer (`vmap` of `grad`), and a tracer may stand inside it (`grad` of `vmap`). So an operation on it is the
+same operation on an array with one more axis in front; what else has to be done for that is said where each primitive is defined
+(`batch=`), and has no second table.
+
+A record of one example could not be replayed for the others: what a rule does may depend on values (ties, exact zeros, NaN). Here every
+rule sees all examples at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError
+from funcgrad.primitive import operation_of
+from funcgrad.tape import Label, Scope, close_scope, open_scope
+from funcgrad.tracer import Tracer, plain_array
+
+OPEN: list[Scope] = []
+"""The mappings that run, on any thread: as long as there is none, no operation need look for mapped values."""
+
+
+class Mapped(Tracer):
+    """A number or an array for each example: shape, dtype and operators are those of one of them.
+
+    `_primal` is an array, or what stands for one, whose first axis is that of the examples; `_scope` is the mapping that it belongs to.
+    """
+
+    __slots__ = ()
+
+    def __init__(self, primal: Any, scope: Scope) -> None:
+        self._primal = primal
+        self._scope = scope
+
+    @property
+    def value(self) -> NoReturn:
+        """There is none."""
+        self._refuse("the value")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of one example."""
+        return self._primal.shape[1:]  # type: ignore[no-any-return]
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes of one example."""
+        return self._primal.ndim - 1  # type: ignore[no-any-return]
+
+    @property
+    def size(self) -> int:
+        """The number of elements of one example."""
+        return int(np.prod(self.shape, dtype=int))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype."""
+        return self._primal.dtype  # type: ignore[no-any-return]
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304 - it raises
+        self._refuse(
+            "bool() (an if, a while, and, or, not)",
+            "use np.where(condition, a, b) instead of if, & | ~ instead of and, or, not, and instead of x[mask] np.where(mask, x, 0.0)",
+        )
+
+    def __repr__(self) -> str:
+        return f"Mapped({self._primal!r})"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def _refuse(self, what: str, remedy: str = "") -> NoReturn:
+        raise ConcretizationError(
+            f"{what} of a value that {self._scope.name} maps (shape {self.shape}, {self.dtype} for each example) is not one value: "
+            f"{remedy or 'use functions of NumPy, which take all examples at once'}"
+        )
+
+    def __float__(self) -> NoReturn:
+        self._refuse("float()")
+
+    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
+        self._refuse(
+            "int(), range() or an index",
+            "to pick from a plain array by it use funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead "
+            "of a slice x[i:i + 3] x[i + np.arange(3)]",
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        if self.dtype.kind in "iub":
+            self.__index__()
+        self._refuse(
+            "a NumPy array",
+            "for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack), instead of a[i] = x "
+            "a = funcgrad.numpy.at(a)[i].set(x), and for a function of NumPy or SciPy that cannot hand such values over the one of that "
+            "name in funcgrad.numpy or funcgrad.scipy",
+        )
+
+
+TRACERS = frozenset({Tracer, Mapped})
+"""The types of values that operations of funcgrad have to answer for."""
+
+
+def mapping_of(*values: Any) -> Scope | None:
+    """The mapping that an operation on some values is to be made for: that of the innermost of them, if it is a mapped one."""
+    innermost = _innermost(values, None)
+    if type(innermost) is not Mapped:
+        return None
+    len(innermost._scope.records)  # raises where the mapping has ended
+    return innermost._scope
+
+
+def _innermost(values: Iterable[Any], found: Any) -> Any:
+    for value in values:
+        kind = type(value)
+        if kind in TRACERS:
+            if found is None or value._scope.depth > found._scope.depth:
+                found = value
+        elif kind is tuple or kind is list:
+            if value:
+                found = _innermost(value, found)
+        elif kind is dict:
+            if value:
+                found = _innermost(value.values(), found)
+        elif isinstance(value, tuple):
+            found = _innermost(value, found)
+    return found
+
+
+def traced_in(values: Iterable[Any]) -> Iterable[Any]:
+    """The tracers and mapped values among some values, and in the containers among these."""
+    for value in values:
+        if type(value) in TRACERS:
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from traced_in(value)
+        elif isinstance(value, dict):
+            yield from traced_in(value.values())
+
+
+def across(scope: Scope, value: Any) -> Any:
+    """A value as an operation in some scope is to have it: a tracer of a scope around the mapping that this one is in as a mapped value.
+
+    A record that had it for a parent would depend on one scope for all examples; the mapped value carries its tracer along.
+    """
+    mapping = scope.mapping
+    if type(value) is Tracer and mapping is not None and value._scope.depth < mapping.depth:
+        return Mapped(np.broadcast_to(value, (mapping.size, *value.shape)), mapping)
+    return value
+
+
+def crossed(values: Sequence[Any]) -> list[Any] | None:
+    """The operands of one operation as `across` gives them; None if that is as they are."""
+    scope = None
+    for value in values:
+        if type(value) is Tracer and (scope is None or value._scope.depth > scope.depth):
+            scope = value._scope
+    if scope is None or scope.mapping is None:
+        return None
+    found = [across(scope, value) for value in values]
+    return found if any(one is not value for one, value in zip(found, values, strict=True)) else None
+
+
+def is_mapped(value: Any, scope: Scope) -> bool:
+    """Whether a value is one of a mapping."""
+    return type(value) is Mapped and value._scope is scope
+
+
+def lined_up(operands: Sequence[Any], scope: Scope) -> list[Any]:
+    """Operands that are broadcast against one another, the axis of the examples in front of all others where they are mapped."""
+    arrays, axes = [], []
+    for operand in operands:
+        if type(operand) is Mapped and operand._scope is scope:
+            arrays.append(operand._primal)
+            axes.append(operand._primal.ndim - 1)
+        else:
+            array = operand if hasattr(operand, "ndim") or isinstance(operand, (float, int, complex)) else np.asarray(operand)
+            if isinstance(array, np.ndarray) and type(array) is not np.ndarray:
+                array = plain_array(array)
+            arrays.append(array)
+            axes.append(getattr(array, "ndim", 0))
+    ndim = max(axes)
+    for n, operand in enumerate(operands):
+        if axes[n] < ndim and type(operand) is Mapped and operand._scope is scope:
+            shape = arrays[n].shape
+            arrays[n] = arrays[n].reshape((shape[0], *(1,) * (ndim - axes[n]), *shape[1:]))
+    return arrays
+
+
+def elementwise(ufunc: Any, *operands: Any) -> Any:
+    """What an elementwise function makes of mapped operands, or of a mapped one and a tracer inside of the mapping."""
+    scope = None
+    depth = -1
+    for operand in operands:
+        if type(operand) in TRACERS and operand._scope.depth > depth:
+            depth = operand._scope.depth
+            scope = operand._scope if type(operand) is Mapped else None
+    if scope is None:
+        return operation_of(ufunc)(*operands)
+    len(scope.records)  # raises where the mapping has ended
+    answer = ufunc(*lined_up(operands, scope))
+    return tuple(Mapped(one, scope) for one in answer) if type(answer) is tuple else Mapped(answer, scope)
+
+
+def contents(value: Any) -> Iterable[Any]:
+    """A value, and what is in it, to the plain array."""
+    yield value
+    while type(value) in TRACERS:
+        value = value._primal
+        yield value
+
+
+def bare(value: Any) -> Any:
+    """The numbers of a value with nothing around them: of all examples, where it is mapped."""
+    while type(value) in TRACERS:
+        value = value._primal
+    return value
+
+
+def one_example(value: Any) -> np.ndarray:
+    """The plain array of a value, of one example where it is mapped: for what depends on shape, dtype and layout alone."""
+    array = np.asarray(bare(value))
+    hidden = array.ndim - len(getattr(value, "shape", ()))
+    return array[(0,) * hidden] if all(array.shape[:hidden]) else np.empty(array.shape[hidden:], array.dtype)
+
+
+def is_any(condition: Any) -> bool:
+    """Whether a condition on plain values holds for any element, of any example."""
+    return bool(np.any(bare(condition)))
+
+
+def is_all(condition: Any) -> bool:
+    """Whether a condition on plain values holds for all elements, of all examples."""
+    return bool(np.all(bare(condition)))
+
+
+_OPERATORS: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "divmod": np.divmod,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+    "pow": np.power,
+}
+_COMPARISONS: dict[str, Any] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+
+
+def _operator(ufunc: Any, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    return lambda x, y: elementwise(ufunc, y, x) if is_reflected else elementwise(ufunc, x, y)
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    return lambda x: elementwise(ufunc, x)
+
+
+def _power(x: Any, y: Any) -> Any:
+    """The operator **, of which squares are the most frequent."""
+    return elementwise(np.square, x) if type(y) is int and y == 2 else elementwise(np.power, x, y)
+
+
+for _name, _ufunc in _OPERATORS.items():
+    setattr(Mapped, f"__{_name}__", _operator(_ufunc))
+    setattr(Mapped, f"__r{_name}__", _operator(_ufunc, is_reflected=True))
+for _name, _ufunc in _COMPARISONS.items():
+    setattr(Mapped, f"__{_name}__", _operator(_ufunc))
+for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+    setattr(Mapped, f"__{_name}__", _unary(_ufunc))
+setattr(Mapped, "__pow__", _power)  # noqa: B010 - as the others
+
+
+# ------------------------------------------------------------------------------------------------ scopes
+
+
+def open_mapping(label: Label, size: int) -> Scope:
+    """A scope for the values that a mapping makes of its arguments, `size` examples each."""
+    scope = open_scope(label, Tracer)
+    scope.size = size
+    scope.mapping = scope
+    OPEN.append(scope)
+    return scope
+
+
+def end_mapping(scope: Scope) -> None:
+    """The function of a mapping has returned, and its results were taken out."""
+    OPEN.remove(scope)
+    root = scope.root
+    close_scope(scope)
+    if root is scope:
+        scope.root = None
+        scope.keepers = 0
+    if not root.keepers:
+        root.holds.release(scope.held)

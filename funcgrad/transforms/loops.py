@@ -1,0 +1,328 @@
+"""Loops and branches as functions, under JAX's names: `scan`, `fori_loop`, `while_loop`, `cond`, `switch`.
+
+Owns what they take and return. Code is run as it stands, so that a Python loop has the same value and the same derivatives; what a loop as
+one record saves is memory (`funcgrad.transforms.recurrence`).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.rules.scopes import in_scope_of
+from funcgrad.rules.values import raw
+from funcgrad.silence import quietly
+from funcgrad.transforms.arguments import checked_function, named
+from funcgrad.transforms.calls import readonly
+from funcgrad.transforms.carries import KEPT_BYTES, NO_TREE, Code, WidenedError, space_of
+from funcgrad.transforms.policies import Policy
+from funcgrad.transforms.recurrence import scanned
+from funcgrad.transforms.segments import plain
+from funcgrad.transforms.steps import Gathered, Leaves
+
+R = TypeVar("R")
+
+
+def _run(loop: Code, init: Leaves, xs: Leaves, order: Any) -> tuple[Any, Leaves]:
+    """The last carry and the stacked ys. Python numbers in the first carry get the dtype that they have after the first step."""
+    while True:
+        try:
+            found = scanned(loop, list(loop.captured), [readonly(one) for one in init], xs, order)
+        except WidenedError as wider:
+            init = loop.widened(init, wider)
+        else:
+            return loop.carried(found.carry), found.ys
+
+
+def _integer(what: str, value: Any) -> int:
+    """A number of steps or the like.
+
+    Raises:
+        InputTypeError: it is no integer.
+    """
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InputTypeError(f"{what} must be an integer, got {type(raw(value)).__name__}") from None
+
+
+def _steps_in(name: str, xs: Any, length: Any) -> int:
+    """How many steps a scan has.
+
+    Raises:
+        InputTypeError, InputValueError: it is not known, or not one number.
+    """
+    if length is not None:
+        length = _integer(f"{name}: length", length)
+        if length < 0:
+            raise InputValueError(f"{name}: length must not be negative, got {length}")
+    sizes = {}
+    for path, one in tree.flatten_with_path(xs)[0]:
+        shape = getattr(one, "shape", ())
+        if not shape:
+            raise InputTypeError(
+                f"{name}: xs{path} is {'an array without axes' if hasattr(one, 'shape') else f'a {type(one).__name__}'}, but xs must be "
+                "arrays whose first axis is that of the steps: use np.array or np.stack for a list"
+            )
+        sizes[path] = shape[0]
+        if length is not None and shape[0] != length:
+            raise InputValueError(f"{name}: length is {length}, but the first axis of xs{path} has length {shape[0]}")
+    if not sizes and length is None:
+        raise InputValueError(f"{name}: without xs the number of steps must be given as length")
+    if len(set(sizes.values())) > 1:
+        listed = ", ".join(f"{size} in xs{path}" for path, size in itertools.islice(sizes.items(), 8))
+        raise InputValueError(f"{name}: the first axes of all xs must be of one length, got {listed}")
+    return int(next(iter(sizes.values()), length))
+
+
+def _budget_of(name: str, policy: Policy | None) -> float:
+    """How many bytes of the inside of steps may be kept.
+
+    Raises:
+        InputTypeError: the policy is for something else.
+    """
+    if policy is None:
+        return KEPT_BYTES
+    if not isinstance(policy, Policy) or policy.names:
+        raise InputTypeError(
+            f"{name}: policy must be nothing_saved, everything_saved or None, got {policy!r}: for names use checkpoint in f"
+        )
+    return math.inf if policy.names is None else 0.0
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int = 1,
+    policy: Policy | None = None,
+) -> tuple[Any, Any]:
+    """A loop that hands a carry from step to step, takes an x for each and gives a y: for long loops in little memory.
+
+    It does what this does, and its derivatives, of any order, are those of this:
+
+        ys = []
+        for x in xs:
+            carry, y = f(carry, x)
+            ys.append(y)
+        return carry, np.stack(ys)
+
+    Reverse mode keeps one carry a step, and the inside of steps up to 16 MB in all; that of the others it computes again, which costs f's
+    time once more. Forward mode keeps nothing. Inside of `vmap` the loop is run as it stands.
+
+    Args:
+        f: `(carry, x)` -> `(carry, y)`, trees of numbers and arrays. The carry must keep its structure, shapes and dtypes. f may close over
+            traced values. It must do the same each time that it is run, and write into nothing that it gets.
+        init: the first carry. A Python float in it gets the dtype that it has after the first step.
+        xs: tree of arrays, shape (n, ...), one row of each for a step; None if there are none.
+        length: n, which is needed where there are no xs.
+        reverse: take the rows from the last to the first; ys are in the order of xs even so.
+        unroll: how many steps are at least computed again together; more are where their inside is small.
+        policy: `everything_saved` keeps the inside of all steps, `nothing_saved` that of none.
+
+    Returns:
+        `(carry, ys)`: the last carry, and the tree of all y, with an axis of size n in front of each leaf. If n is 0, f is run once on
+        zeros, to learn the shapes.
+
+    Raises:
+        InputTypeError, InputValueError, TreeError: xs of different lengths or without a first axis, no length; f does not return a pair;
+            the carry or y does not stay what it is (the message says where, and after which step).
+        ConcretizationError: f reaches a traced value by a global variable; pass it in the carry.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> def savings(rate, payments):
+        ...     return scan(lambda balance, payment: (balance * (1.0 + rate) + payment, balance), 0.0, payments)
+        >>> print(*savings(0.5, np.ones(3)))
+        4.75 [0.  1.  2.5]
+        >>> grad(lambda rate: savings(rate, np.ones(3))[0])(0.5)
+        4.0
+
+    References:
+        Griewank & Walther 2008, Evaluating Derivatives, chapter 12.
+    """
+    checked_function(f, "scan")
+    name = f"scan of {named(f)}"
+    count = _steps_in(name, xs, length)
+    rows, x_tree = tree.flatten(xs)
+    rows = [readonly(one) for one in rows]
+    leaves, carry_tree = tree.flatten(init)
+    steps = count if unroll is True else _integer(f"{name}: unroll", unroll)
+    loop = Code(name, [f], f, f, leaves, carry_tree, x_tree, max(1, steps), _budget_of(name, policy))
+    if not count:
+        return init, _empty(loop, leaves, rows)
+    carry, ys = _run(loop, leaves, rows, range(count - 1, -1, -1) if reverse else range(count))
+    return carry, tree.unflatten(_known(loop.y), ys)
+
+
+def _known(treedef: tree.TreeDef | None) -> tree.TreeDef:
+    return NO_TREE if treedef is None else treedef
+
+
+def _empty(loop: Code, init: Leaves, xs: Leaves) -> Any:
+    """The ys of no steps, of the shapes and dtypes that a step on zeros has."""
+    gathered = Gathered(1, False)
+    with in_scope_of(()):
+        consts, carry, zeros = plain(loop.captured), plain(init), [np.zeros((1, *one.shape[1:]), one.dtype) for one in xs]
+        try:
+            quietly(loop.run, consts, carry, zeros, range(1), gathered, True)
+        except WidenedError as wider:
+            return _empty(loop, loop.widened(init, wider), xs)
+    return tree.unflatten(_known(loop.y), [one[:0].copy() for one in gathered.ys()])
+
+
+def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val: R) -> R:
+    """`val = body_fun(i, val)` for i from lower to upper - 1, as a loop in little memory: see `scan`.
+
+    Args:
+        lower: the first i, an integer.
+        upper: the end, an integer; if it is not above lower, nothing is run.
+        body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int. It may
+            close over traced values.
+        init_val: the first val.
+
+    Returns:
+        The last val.
+
+    Raises:
+        InputTypeError, InputValueError, TreeError: the bounds are no integers; val does not stay what it is.
+        ConcretizationError: body_fun reaches a traced value by a global variable.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> power = lambda x: fori_loop(0, 5, lambda i, y: y * x, 1.0)
+        >>> power(2.0), grad(power)(2.0), grad(grad(power))(2.0)
+        (32.0, 80.0, 160.0)
+    """
+    checked_function(body_fun, "fori_loop")
+    name = f"fori_loop of {named(body_fun)}"
+    numbers = range(_integer(f"{name}: lower", lower), _integer(f"{name}: upper", upper))
+    leaves, carry_tree = tree.flatten(init_val)
+    if not numbers:
+        return init_val
+
+    def once(carry: Any, i: int) -> tuple[Any, None]:
+        return body_fun(i, carry), None
+
+    loop = Code(name, [body_fun], once, once, leaves, carry_tree, tree.LEAF)
+    found: R = _run(loop, leaves, [numbers], range(len(numbers)))[0]
+    return found
+
+
+def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_val: R) -> R:
+    """`val = body_fun(val)` as long as `cond_fun(val)`, as a loop in little memory: see `scan`.
+
+    Unlike in JAX, reverse mode works, as the number of steps is known when they were made: one val a step is kept. For a loop that runs
+    until it converges use `fixed_point` or `custom_root`, which keep nothing and are more accurate.
+
+    Args:
+        cond_fun: val -> whether to go on, one boolean.
+        body_fun: val -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes. Both may close over traced values.
+        init_val: the first val.
+
+    Returns:
+        The first val for which cond_fun is false.
+
+    Raises:
+        InputTypeError, InputValueError, TreeError: cond_fun does not give one boolean; val does not stay what it is.
+        ConcretizationError: cond_fun or body_fun reaches a traced value by a global variable.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> halved = lambda x: while_loop(lambda y: y > 1.0, lambda y: y / 2.0, x)
+        >>> halved(20.0), grad(halved)(20.0)
+        (0.625, 0.03125)
+    """
+    checked_function(cond_fun, "while_loop")
+    checked_function(body_fun, "while_loop")
+    name = f"while_loop of {named(body_fun)}"
+    leaves, carry_tree = tree.flatten(init_val)
+
+    def once(carry: Any, x: None) -> tuple[Any, None] | None:
+        return (body_fun(carry), None) if _is_true(f"{name}: cond_fun", cond_fun(carry)) else None
+
+    def again(carry: Any, x: None) -> tuple[Any, None]:
+        return body_fun(carry), None
+
+    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE)
+    found: R = _run(loop, leaves, [], itertools.count())[0]
+    return found
+
+
+def _is_true(what: str, value: Any) -> bool:
+    """A condition as Python's.
+
+    Raises:
+        InputTypeError: it is not one boolean or number.
+    """
+    is_number, shape, _ = space_of(value)
+    if shape or not is_number:
+        got = f"an array of shape {shape}" if is_number else type(value).__name__
+        raise InputTypeError(f"{what} must give one boolean, got {got}: use np.all or np.any")
+    return bool(value)
+
+
+# ------------------------------------------------------------------------------------------------ branches
+
+
+def cond(pred: Any, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: Any) -> R:
+    """`true_fun(*operands) if pred else false_fun(*operands)`: only the one is run, and differentiated.
+
+    Args:
+        pred: one boolean or number, which may be traced.
+        true_fun: function of the operands.
+        false_fun: function of the operands.
+        *operands: anything.
+
+    Returns:
+        The value of the function that was chosen.
+
+    Raises:
+        InputTypeError: pred is not one boolean.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> grad(lambda x: cond(x > 1.0, lambda x: x * x, lambda x: -x, x))(3.0)
+        6.0
+    """
+    checked_function(true_fun, "cond")
+    checked_function(false_fun, "cond")
+    return (true_fun if _is_true("cond: pred", pred) else false_fun)(*operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
+    """`branches[index](*operands)`: only the one is run, and differentiated.
+
+    Args:
+        index: an integer; one that is out of range counts as the next in range, as in JAX.
+        branches: functions of the operands.
+        *operands: anything.
+
+    Returns:
+        The value of the function that was chosen.
+
+    Raises:
+        InputTypeError: index is no integer, or a branch no function.
+        InputValueError: there are no branches.
+
+    Example:
+        >>> from funcgrad import grad
+        >>> grad(lambda x: switch(1, [np.sin, np.exp, np.cos], x))(0.0)
+        1.0
+    """
+    branches = list(branches)
+    if not branches:
+        raise InputValueError("switch needs at least one branch")
+    for branch in branches:
+        checked_function(branch, "switch")
+    n = _integer("switch: index", index)
+    return branches[min(max(n, 0), len(branches) - 1)](*operands)

@@ -1,0 +1,344 @@
+"""Records of whole loops: steps that hand a carry on, as one record of the tape.
+
+Owns what is kept of a loop (the carry before each step, and the inside of as many as a budget allows) and its replays, which compute the
+inside of the others again. The call is one record (`funcgrad.transforms.calls`), whose outputs are the last carry, the stacked ys, the sums
+over all steps, and, hidden, the stacked carries: a replay that is itself recorded takes those as tracers. Both replays are loops of the
+same kind, so that derivatives of any order keep a carry a step. In reverse mode the loop runs the other way round: xs change places with
+ys, and what is given to every step changes places with sums.
+
+References: Griewank & Walther 2008, Evaluating Derivatives, chapter 12 (computing again from checkpoints instead of keeping).
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.replay import FRUGAL_BYTES
+from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.scopes import in_scope_of, scope_of
+from funcgrad.rules.values import keep, raw, shape_of
+from funcgrad.tape import Record, Scope, thread
+from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import settled
+from funcgrad.transforms.calls import first_own, is_own, joined, on_behalf, owned, parts_of, recorded
+from funcgrad.transforms.forward import jvp
+from funcgrad.transforms.implicit import replaced
+from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
+from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
+
+
+def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterable[int], has_carries: bool = False) -> Results:
+    """Run a loop; where its operands are traced and records are kept, as one record.
+
+    Args:
+        loop: the loop.
+        consts: what every step is given.
+        init: the first carry.
+        xs: what the steps are given one by one, anything that can be indexed by their numbers.
+        order: the numbers of the steps; a loop that ends itself counts from 0.
+        has_carries: whether the carries are asked for.
+
+    Returns:
+        The results, tracers where they depend on the operands.
+    """
+    parts = [consts, init, xs]
+    flat = [one for part in parts for one in part]
+    operands = [one for one in flat if type(one) is Tracer]
+    scope = _kept_scope(operands)
+    count = len(order) if isinstance(order, range) else None
+    if scope is None:
+        gathered = Gathered(count, has_carries)
+        return Results(loop.run(consts, init, xs, order, gathered), gathered)
+    constants = [None if type(one) is Tracer else keep(one, scope) for one in flat]
+    call, gathered = Call(loop, parts, first_own(scope)), Gathered(count, True)
+    with in_scope_of(()):
+        plain = [[raw(one) for one in part] for part in parts]
+        carry, segments = _first_run(call, plain, order, gathered)
+    if not gathered.done:
+        return Results(init, gathered)
+    found = Results([owned(one, scope) if n in call.active else one for n, one in enumerate(carry)], gathered)
+    call.gave(found, order if isinstance(order, range) else range(gathered.done), plain[1])
+    places = call.places(found)
+    if not places:
+        return found
+    hidden: list[int] = []
+    residual = (call, tuple(one._primal for one in operands), constants, list(found.carries), hidden, segments)
+    made = recorded(_RULE, scope, operands, residual, [leaves[n] for leaves, n in places])
+    hidden += [one._index for one in made[len(made) - len(call.active) :]]
+    if scope.watched is not None:
+        for index in hidden:
+            scope.watched.pop(index, None)
+    for (leaves, n), one in zip(places, made, strict=True):
+        leaves[n] = one
+    return found
+
+
+def _kept_scope(values: Iterable[Any]) -> Scope | None:
+    """The scope of tracers whose records somebody replays; None also inside of `vmap`, where loops are run as they stand."""
+    scope = scope_of(one for one in values if type(one) is Tracer)
+    around = thread.scope
+    if around is not None and around.mapping is not None:
+        return None
+    one = scope
+    while one is not None and one.forwards and one.forwards[-1] is one:
+        one = one.parent
+    return None if one is None else scope
+
+
+def _first_run(call: Call, plain: list[Leaves], order: Any, gathered: Gathered) -> tuple[Leaves, list[Segment]]:
+    """The last carry, and the segments of the first steps whose inside is kept. A step is recorded in any case: to see how large it is."""
+    loop, (consts, carry, xs) = call.loop, plain
+    segments: list[Segment] = []
+    budget, record_size, steps = loop.budget, None, loop.steps
+    while (budget > 0.0 or not gathered.done) and loop.is_measured:
+        done = gathered.done
+        numbers = order[done : done + steps] if isinstance(order, range) else range(done, done + steps)
+        with with_records(call, consts, carry, xs, numbers, record_size, False, gathered, budget) as segment:
+            carry = segment.plain
+        if segment.size <= budget and segment.numbers:
+            segments.append(segment)
+        if not gathered.done:
+            return carry, []
+        if not done:
+            record_size, call.together = segment.size / (segment.count or 1), steps_together(segment, loop.steps)
+        if gathered.done - done < len(numbers) or gathered.done == gathered.count:
+            return carry, segments
+        budget -= segment.size
+        steps = steps_together(segment, loop.steps, budget)
+    rest = order[gathered.done :] if isinstance(order, range) else itertools.count(gathered.done)
+    return loop.run(consts, carry, xs, rest, gathered, is_first=True), segments
+
+
+# ------------------------------------------------------------------------------------------------ backwards
+
+
+def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
+    call, operands, constants, carries, _, segments = record[-1]
+    parts = parts_of(cotangent)
+    with in_scope_of([*operands, *carries, *parts]):
+        for parent, part in zip(record[1:-1], _pulled(call, operands, constants, carries, segments, parts), strict=True):
+            if part is not None:
+                accumulate(cotangents, parent, part)
+
+
+def _pulled(
+    call: Call, operands: Sequence[Any], constants: Leaves, carries: Leaves, segments: list[Segment], parts: Sequence[Any]
+) -> Leaves:
+    """The cotangents of the operands (None: zero), by a loop that runs the other way round."""
+    consts, init, xs = call.split(replaced(constants, call.traced, operands))
+    left = iter(parts)
+    ct = settled([next(left) for _ in call.active], [init[n] for n in call.active])
+    cts = [{n: next(left) for n in places} for places in (call.ys, call.sums, call.active)]
+    ct_ys, ct_sums, ct_carries = ({n: one for n, one in of_kind.items() if one is not None} for of_kind in cts)
+    consts, rows = [*consts, *ct_sums.values()], [*xs, *ct_ys.values(), *ct_carries.values()]
+    known = list(ct_ys), list(ct_sums), list(ct_carries)
+    if _kept_scope([*consts, *ct, *carries, *rows]) is None:
+        ct, of_xs, of_consts = _pulled_plainly(_Pulled(call, *known), consts, ct, carries, rows, segments)
+    else:
+        ct, of_xs, of_consts = _pulled_by_blocks(call, known, consts, ct, carries, rows)
+    of_carry = dict(zip(call.active, ct, strict=True))
+    return [*of_consts, *(of_carry.get(n) for n in call.wanted[1]), *of_xs]
+
+
+def _pulled_plainly(
+    loop: _Pulled, consts: Leaves, ct: Leaves, carries: Leaves, rows: Leaves, segments: list[Segment]
+) -> tuple[Leaves, Leaves, Leaves]:
+    """The cotangents of the first carry, of xs and consts, where nobody asks for those of all carries."""
+    call = loop.call
+    gathered = Gathered(len(call.order), False)
+
+    def pull(segment: Segment) -> Leaves:
+        numbers: Any = segment.numbers
+        before, of_steps, of_consts = loop.through(segment, consts, ct, rows, numbers)
+        for i, of_step in zip(numbers, of_steps, strict=True) if call.wanted[2] else ():
+            gathered.take(i, [], of_step, [])
+        gathered.add(of_consts)
+        return before
+
+    if loop.carries:  # those of a step's own carry are known by position in steps that are run again only
+        segments = []
+    order, steps, record_size = call.order[sum(len(segment.numbers) for segment in segments) :], call.together, None
+    while order:
+        numbers, order = order[-steps:], order[:-steps]
+        with loop.recorded(consts, [one[numbers[0]] for one in carries], rows, numbers, record_size) as segment:
+            ct = pull(segment)
+        record_size = record_size or segment.size / (segment.count or 1)
+        steps = steps_together(segment, call.loop.steps)
+    for segment in reversed(segments):
+        ct = pull(segment)
+    return ct, gathered.ys(), gathered.sums
+
+
+def _pulled_by_blocks(
+    call: Call, known: tuple[list[int], list[int], list[int]], consts: Leaves, ct: Leaves, carries: Leaves, rows: Leaves
+) -> tuple[Leaves, Leaves, Leaves]:
+    """The same as a loop that is a record itself, whose steps are blocks of those of the loop: so many as are recorded together."""
+    count, size = len(call.order), call.together
+    is_reversed = call.order.step < 0
+    blocks = [
+        (start, n, length) for start, n, length in ((0, count // size, size), (count - count % size, 1, count % size)) if n and length
+    ]
+    gathered = Gathered(None, False)
+    of_xs: list[Leaves] = [[] for _ in call.wanted[2]]
+    for start, n, length in blocks if is_reversed else blocks[::-1]:
+        numbers = range(length)[::-1] if is_reversed else range(length)
+        starts = [one[start + numbers[0] : start + n * length : length] for one in carries]
+        parts = [_in_blocks(one, start, n, length) for one in rows]
+        order = range(n) if is_reversed else range(n)[::-1]
+        found = scanned(_Pulled(call, *known, numbers), consts, ct, [*starts, *parts], order)
+        ct = found.carry
+        gathered.add(found.sums)
+        for so_far, one in zip(of_xs, found.ys, strict=True):
+            part = np.reshape(one, (n * length, *shape_of(one)[2:]))
+            so_far.insert(len(so_far) if is_reversed else 0, part)
+    return ct, [one[0] if len(one) == 1 else np.concatenate(one) for one in of_xs], gathered.sums
+
+
+def _in_blocks(x: Any, start: int, count: int, length: int) -> Any:
+    """Rows from one on, as that many blocks of some length."""
+    part = x[start : start + count * length]
+    if hasattr(x, "shape"):
+        return np.reshape(part, (count, length, *x.shape[1:]))
+    return [part[n * length : (n + 1) * length] for n in range(count)]
+
+
+class _Pulled(Loop):
+    """Cotangents through a loop, some steps at a time.
+
+    Its carry are the cotangents of the carry. A row is what a block of steps started from, xs of these, and the cotangents of their ys and
+    of the carries before them.
+    """
+
+    def __init__(self, call: Call, ys: list[int], sums: list[int], carries: list[int], numbers: range = range(0)) -> None:
+        self.name = call.loop.name
+        self.call, self.ys, self.sums, self.carries, self.numbers = call, ys, sums, carries, numbers
+
+    @contextlib.contextmanager
+    def running(self, consts: Leaves) -> Iterator[Step]:
+        """The step through a block, whose steps have those numbers."""
+        numbers, n_carry = self.numbers, self.call.sizes[1]
+
+        def step(ct: Leaves, row: Leaves) -> tuple[Leaves, Leaves, Leaves]:
+            rows = row[n_carry:]
+            with self.recorded(consts, row[:n_carry], rows, numbers) as segment:
+                ct, of_steps, of_consts = self.through(segment, consts, ct, rows, numbers)
+            of_steps = of_steps if numbers.step > 0 else of_steps[::-1]
+            return ct, [np.stack(column) for column in zip(*of_steps, strict=True)], of_consts
+
+        yield step
+
+    def recorded(
+        self, consts: Leaves, carry: Leaves, rows: Leaves, numbers: range, record_size: float | None = 0.0
+    ) -> contextlib.AbstractContextManager[Segment]:
+        """The steps of those numbers, with records."""
+        n_consts, _, n_xs = self.call.sizes
+        for n in self.call.floats:
+            carry[n] = float(carry[n]) if isinstance(carry[n], np.generic) else carry[n]
+        return with_records(self.call, consts[:n_consts], carry, rows[:n_xs], numbers, record_size, bool(self.carries))
+
+    def through(self, segment: Segment, consts: Leaves, ct: Leaves, rows: Leaves, numbers: range) -> tuple[Leaves, list[Leaves], Leaves]:
+        """The cotangents of the carry before some steps, of the rows of xs, and of consts."""
+        call = self.call
+        (n_consts, _, n_xs), (wanted, _, wanted_xs) = call.sizes, call.wanted
+        seeds = list(zip([segment.carry[n] for n in call.active], ct, strict=True))
+        for n, of_steps in zip(self.ys, rows[n_xs:]):
+            seeds += [(ys[n], of_steps[i]) for ys, i in zip(segment.ys, numbers, strict=True)]
+        for n, of_steps in zip(self.carries, rows[n_xs + len(self.ys) :], strict=True):
+            seeds += [(before[n], of_steps[i]) for before, i in zip(segment.carries, numbers, strict=True)]
+        for n, of_sum in zip(self.sums, consts[n_consts:], strict=True):
+            seeds += [(sums[n], of_sum) for sums in segment.sums]
+        seeds = [(index, seed) for index, seed in seeds if index is not None]
+        is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in segment.values)
+        found = settled(segment.piece.backward(seeds, frugal=is_large and thread.scope is None and not segment.is_kept), segment.values)
+        of_consts, of_carry, of_xs = found[: len(wanted)], found[len(wanted) : len(wanted) + len(ct)], iter(found[len(wanted) + len(ct) :])
+        return of_carry, [[next(of_xs) for _ in wanted_xs] for _ in numbers], of_consts
+
+
+# ------------------------------------------------------------------------------------------------ forwards
+
+
+def _push(record: Record, tangents: Any) -> Any:
+    call, operands, constants, *_ = record[-1]
+    given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+    consts, init, xs = call.split(replaced(constants, call.traced, operands))
+    t_consts, t_init, t_xs = call.split(replaced([None] * len(constants), call.traced, given))
+    t_carry = settled([t_init[n] for n in call.active], [init[n] for n in call.active])
+    t_consts, t_xs = ([one for one in part if one is not None] for part in (t_consts, t_xs))
+    loop = _Pushed(call, not is_own(tangents, call.first))
+    with in_scope_of([*operands, *given]):
+        found = scanned(loop, [*consts, *t_consts], [*init, *t_carry], [*xs, *t_xs], call.order, has_carries=True)
+    return joined([*found.carry[len(init) :], *found.ys, *found.sums, *found.carries[len(init) :]])
+
+
+class _Pushed(Loop):
+    """A loop with the tangents of all that it has: of consts, the carry and xs, behind each of these."""
+
+    is_measured = False
+
+    def __init__(self, call: Call, is_on_behalf: bool) -> None:
+        self.name = call.loop.name
+        self._call, self._is_on_behalf = call, is_on_behalf
+
+    @contextlib.contextmanager
+    def running(self, consts: Leaves) -> Iterator[Step]:
+        """The step, with tangents."""
+
+        def step(carry: Leaves, row: Leaves) -> tuple[Leaves, Leaves, Leaves]:
+            def moved(consts: Leaves, carry: Leaves, row: Leaves) -> Results:
+                gathered = Gathered(1, False)
+                with self._call.loop.running(consts) as step:
+                    found: Any = step(carry, row)
+                gathered.take_whole(1, found[1], found[2], [])
+                return Results(found[0], gathered)
+
+            after, (t_carry, t_ys, t_sums, _) = self._moved(moved, consts, carry, row)
+            return [*after.carry, *t_carry], t_ys, t_sums
+
+        yield step
+
+    def run(self, consts: Leaves, carry: Leaves, xs: Any, order: Any, gathered: Gathered, is_first: bool = False) -> Leaves:
+        """All steps at once, in forward mode."""
+
+        def moved(consts: Leaves, carry: Leaves, xs: Leaves) -> Results:
+            inner = Gathered(gathered.count, gathered.has_carries)
+            return Results(self._call.loop.run(consts, carry, xs, order, inner), inner)
+
+        found, (t_carry, t_ys, t_sums, t_carries) = self._moved(moved, consts, carry, xs)
+        gathered.take_whole(len(order), t_ys, t_sums, [*found.carries, *t_carries])
+        return [*found.carry, *t_carry]
+
+    def _moved(self, f: Callable[..., Results], consts: Leaves, carry: Leaves, xs: Leaves) -> tuple[Results, list[Leaves]]:
+        """What f gives, and the tangents of the leaves of its carry, ys, sums and carries that have any."""
+        call = self._call
+        counts, wanted = call.sizes, [call.wanted[0], call.active, call.wanted[2]]
+        plain = [part[:count] for part, count in zip((consts, carry, xs), counts, strict=True)]
+        tangents = [part[count:] for part, count in zip((consts, carry, xs), counts, strict=True)]
+        found: Any = None
+
+        def moved(*some: Leaves) -> tuple[list[Any], list[Any]]:
+            nonlocal found
+            found = f(*(replaced(part, places, moving) for part, places, moving in zip(plain, wanted, some, strict=True)))
+            return [leaves[n] for leaves, n in call.places(found)], [found.carry, found.carries]
+
+        primals = [[part[n] for n in places] for part, places in zip(plain, wanted, strict=True)]
+        with on_behalf(self._is_on_behalf):
+            _, given, (found.carry, found.carries) = jvp(moved, primals, tangents, has_aux=True)
+        left = iter(given)
+        kinds = ((found.carry, call.active), (found.ys, call.ys), (found.sums, call.sums), (found.carries, call.active))
+        return found, [[next(left) for _ in places] if leaves else [] for leaves, places in kinds]
+
+
+def _lift(record: Record, index: int, scope: Scope) -> Record:
+    call, operands, constants, carries, hidden, _ = record[-1]
+    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
+    if hidden:  # its own push comes before its outputs have positions, and does without
+        carries = replaced(carries, call.active, [Tracer(carries[n], scope, place) for n, place in zip(call.active, hidden, strict=True)])
+    return (*record[:-1], (call, lifted, constants, carries, hidden, []))
+
+
+_RULE = Rule("loop", _push, _pull, _lift)
