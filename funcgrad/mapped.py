@@ -12,13 +12,16 @@ rule sees all examples at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+import contextlib
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
 from funcgrad.primitive import operation_of
+from funcgrad.rule import CONSTANT_LEAF
 from funcgrad.tape import Label, Scope, close_scope, open_scope
 from funcgrad.tracer import Tracer, plain_array
 
@@ -149,9 +152,40 @@ def across(scope: Scope, value: Any) -> Any:
     A record that had it for a parent would depend on one scope for all examples; the mapped value carries its tracer along.
     """
     mapping = scope.mapping
-    if type(value) is Tracer and mapping is not None and value._scope.depth < mapping.depth:
+    if type(value) is not Tracer or mapping is None or value._scope.depth >= mapping.depth:
+        return value
+    if mapping not in _thread.apart:
         return Mapped(np.broadcast_to(value, (mapping.size, *value.shape)), mapping)
-    return value
+    scope.records.append(CONSTANT_LEAF)  # one example at a time: the tracer itself is what a constant of this scope holds
+    return scope.make(value, scope, len(scope.records) - 1)
+
+
+def held_by(scope: Scope, answer: Any) -> Any:
+    """What an operation in some scope gives, as its tracer may hold it: a tracer around only while examples are gone through one by one."""
+    mapping = scope.mapping
+    if type(answer) is Tracer and mapping is not None and mapping not in _thread.apart:
+        return Mapped(np.broadcast_to(answer, (mapping.size, *answer.shape)), mapping)
+    return answer
+
+
+class _Thread(threading.local):
+    """The mappings whose examples are gone through one by one just now."""
+
+    def __init__(self) -> None:
+        self.apart: list[Scope] = []
+
+
+_thread = _Thread()
+
+
+@contextlib.contextmanager
+def taken_apart(mapping: Scope) -> Iterator[None]:
+    """Go through the examples of a mapping: meanwhile a tracer stands directly in one of a scope inside, and no mapped value between."""
+    _thread.apart.append(mapping)
+    try:
+        yield
+    finally:
+        _thread.apart.pop()
 
 
 def crossed(values: Sequence[Any]) -> list[Any] | None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import jvp, linearize, tree, vjp, vmap
+from funcgrad import grad, jvp, linearize, tree, vjp, vmap
 from tests.cases import CONSTANT, DIFFERENTIABLE, Case
 from tests.witnesses import like
 
@@ -82,6 +82,19 @@ def test_many_directions_at_one_point(case: Case, n: int):
     back = examples.loop(lambda ct: pullback(ct)[0], examples.cotangents)
     assert_same(vmap(lambda ct: pullback(ct)[0])(stacked(examples.cotangents)), back, FIRST)
     assert_same(vmap(f_jvp)(stacked(examples.tangents)), examples.loop(f_jvp, examples.tangents), FIRST)
+
+
+@each_argument
+def test_a_derivative_around_the_mapped_derivative(case: Case, n: int):
+    examples = Examples(case, n)
+
+    def of_one(x: Any, t: Any) -> Any:
+        gradient = vjp(examples.f, x * t)[1](examples.cotangents[0])[0]
+        return np.sum(np.real(gradient))
+
+    got = grad(lambda t: np.sum(vmap(lambda x: of_one(x, t))(examples.points)))(1.0)
+    wanted = grad(lambda t: sum(of_one(x, t) for x in examples.each))(1.0)
+    np.testing.assert_allclose(got, wanted, rtol=SECOND, atol=SECOND)
 
 
 @each_argument

@@ -14,8 +14,20 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import ConcretizationError, NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, contents, elementwise, is_mapped, lined_up, mapping_of, one_example, traced_in
+from funcgrad.errors import ConcretizationError
+from funcgrad.mapped import (
+    OPEN,
+    TRACERS,
+    Mapped,
+    contents,
+    elementwise,
+    is_mapped,
+    lined_up,
+    mapping_of,
+    one_example,
+    taken_apart,
+    traced_in,
+)
 from funcgrad.primitive import operation_of
 from funcgrad.rule import Rule, accumulate
 from funcgrad.silence import quietly
@@ -52,11 +64,8 @@ def hidden(array: Any, scope: Scope) -> Any:
 
 def _recorded(rule: Rule, tracer: Any, answer: Any, mapping: Scope) -> Any:
     scope = tracer._scope
-    if type(answer) is Tracer:  # it would stand inside of another tracer, with no mapping between
-        raise NoRuleError(
-            f"a derivative in {mapping.name} of an operation that takes its examples one by one cannot be differentiated once more from "
-            "around it yet: instead of vmap use a loop of your own, and np.stack"
-        )
+    if type(answer) is Tracer:
+        scope.is_nested = True
     records = scope.records
     index = len(records)
     records.append((rule, tracer._index, mapping))
@@ -119,7 +128,8 @@ def looped(function: Callable[..., Any], scope: Scope, args: Any, options: dict[
     if before is scope:  # an example is no value of the mapping: for scopes that are opened for it, there is none around
         thread.scope = scope.parent
     try:
-        results = [function(*of_args(n), **of_options(n)) for n in range(scope.size)]
+        with taken_apart(scope):
+            results = [function(*of_args(n), **of_options(n)) for n in range(scope.size)]
         is_empty = not results
         if is_empty:
             results = [quietly(lambda n=n: function(*of_args(n), **of_options(n))) for n in range(2)]
@@ -267,7 +277,9 @@ def stacked(rule: Callable[..., Any], arrays: int) -> Callable[..., Any]:
         scope = inner_mapping(*args[1:arrays]) if OPEN else None
         if scope is None:
             return rule(*args, **options)
-        whole = (None if one is None else unhidden(one, scope) for one in args[:arrays])
-        return hidden(each(*whole, *args[arrays:], **options), scope)
+        whole = [None if one is None else unhidden(one, scope) for one in args[:arrays]]
+        with taken_apart(scope):
+            answer = each(*whole, *args[arrays:], **options)
+        return hidden(answer, scope)
 
     return each

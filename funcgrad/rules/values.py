@@ -20,8 +20,10 @@ NUMBERS = frozenset({float, int, np.float64})
 
 
 def raw(value: Any) -> Any:
-    """The plain value of a tracer; anything else as it is."""
-    return value._primal if type(value) is Tracer else value
+    """The plain value of a tracer; anything else as it is. Where the examples of a mapping are gone through, it may be in another one."""
+    while type(value) is Tracer:
+        value = value._primal
+    return value
 
 
 def holds_tracer(*values: Any) -> bool:

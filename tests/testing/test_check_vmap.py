@@ -29,7 +29,7 @@ def test_wrong_ones_are_told_where():
         wrong[0] += 1.0
         return x + wrong[0]
 
-    with pytest.raises(CheckError, match="check_vmap of counted: the output, example 0: differs by 1 from f of that example"):
+    with pytest.raises(CheckError, match=r"check_vmap of counted: the output, example 0: differs by 1 from f of that example"):
         check_vmap(counted, (X,))
 
 
@@ -38,5 +38,5 @@ def test_misuse():
         check_vmap(np.sum, X)
     with pytest.raises(InputTypeError, match="no example"):
         check_vmap(np.sum, (X[:0],))
-    with pytest.raises(InputValueError, match="check_vmap of add: .* of one size, got 4 in argument 0, 2 in argument 1"):
+    with pytest.raises(InputValueError, match=r"check_vmap of add: .* of one size, got 4 in argument 0, 2 in argument 1"):
         check_vmap(np.add, (X, X[:2]))

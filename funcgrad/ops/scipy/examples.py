@@ -17,7 +17,7 @@ import scipy
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, TreeError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, is_mapped, lined_up, mapping_of, traced_in
+from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, is_mapped, lined_up, mapping_of, taken_apart, traced_in
 from funcgrad.rules.batching import BatchRule, hidden, inner_mapping, unhidden
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tape import Scope
@@ -85,7 +85,8 @@ def over_examples(function: F, needed: dict[str, str] | None = None) -> F:
             return each(*given, **named)
 
         name = f"{scope.name}: {function.__name__}"
-        results = [call([array[n] for array in arrays]) for n in range(scope.size or 0)] or [_of_none(name, call, arrays)]
+        with taken_apart(scope):
+            results = [call([array[n] for array in arrays]) for n in range(scope.size or 0)] or [_of_none(name, call, arrays)]
         return _joined(name, results, scope, needed or {})
 
     return each  # type: ignore[return-value]

@@ -1,4 +1,4 @@
-"""Random programs with transforms inside transforms, to second order in all mixes, against differences of their values.
+"""Random expressions with transforms inside transforms, to second order in all mixes, against differences of their values.
 
 A program is a random expression of one input. Inside it stand derivatives of random expressions, taken at random points, that use the outer
 input as well: whatever the engine may confuse (perturbations, scopes, residuals of inner and outer transforms) changes the number.

@@ -1,0 +1,1 @@
+"""Random programs, and the laws that they are held to."""
