@@ -160,14 +160,6 @@ def across(scope: Scope, value: Any) -> Any:
     return scope.make(value, scope, len(scope.records) - 1)
 
 
-def held_by(scope: Scope, answer: Any) -> Any:
-    """What an operation in some scope gives, as its tracer may hold it: a tracer around only while examples are gone through one by one."""
-    mapping = scope.mapping
-    if type(answer) is Tracer and mapping is not None and mapping not in _thread.apart:
-        return Mapped(np.broadcast_to(answer, (mapping.size, *answer.shape)), mapping)
-    return answer
-
-
 class _Thread(threading.local):
     """The mappings whose examples are gone through one by one just now."""
 

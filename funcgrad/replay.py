@@ -22,7 +22,6 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import NoRuleError
 from funcgrad.mapped import TRACERS, bare
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
@@ -220,7 +219,7 @@ class Slice:
 
     __slots__ = ("first", "holds", "offset", "records", "scope", "start", "stop")
 
-    def __init__(self, records: list[Record], start: int, leaves: int, scope: Scope | None, own: Scope) -> None:
+    def __init__(self, records: list[Record], start: int, leaves: int, scope: Scope | None) -> None:
         self.records = records
         self.offset = 0
         self.start = start
@@ -228,11 +227,6 @@ class Slice:
         self.stop = len(records) - 1
         self.scope = scope if scope is not None and scope.size is None and depends_on_outer(records, start) else None
         self.holds: Holds | None = None
-        if own.is_nested and self.scope is not None:
-            raise NoRuleError(
-                f"{own.name}: a derivative of a derivative, in vmap, of an operation that takes its examples one by one cannot be "
-                "differentiated once more from around it yet: instead of vmap use a loop of your own, and np.stack"
-            )
 
     def keep(self) -> None:
         """Take the records along: the list may be cut or go on growing."""

@@ -42,8 +42,7 @@ class Scope:
     `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what has to be done with each record.
     `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
     by position, where it is one of them; `watched` takes all values where somebody is to look at them; `size` is the number of examples
-    where it is a mapping, and `mapping` the innermost one that it is or is in; `is_nested` says that tracers of it hold tracers of a
-    scope around that. The outermost scope (`root`) also counts the scopes that
+    where it is a mapping, and `mapping` the innermost one that it is or is in. The outermost scope (`root`) also counts the scopes that
     need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not
     change meanwhile (`holds`).
     """
@@ -53,7 +52,6 @@ class Scope:
         "forwards",
         "held",
         "holds",
-        "is_nested",
         "keepers",
         "label",
         "make",
@@ -85,7 +83,6 @@ class Scope:
         self.parent = parent
         self.start = self.held = 0
         self.size = None
-        self.is_nested = False
         if parent is None:
             self.mapping = None
             self.root = self

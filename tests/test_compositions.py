@@ -76,7 +76,7 @@ def fault(function: str, names: Names) -> str | None:
     if [leaf.shape for leaf in found] != [leaf.shape for leaf in wanted]:
         return f"shapes {[leaf.shape for leaf in found]} instead of {[leaf.shape for leaf in wanted]}"
     pairs = zip(found, wanted, strict=True)
-    error = max(float(np.max(np.abs(one - other)) / max(1.0, np.max(np.abs(other)))) for one, other in pairs)
+    error = np.max([np.max(np.abs(one - other)) / max(1.0, np.max(np.abs(other))) for one, other in pairs])  # NaN if there is one
     return None if error <= tolerance else f"wrong by {error:.1e}, more than {tolerance:.0e}"
 
 

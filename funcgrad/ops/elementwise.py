@@ -93,9 +93,15 @@ power = binary(np.power, _power_x, _power_y, scalar=_python_power)
 _power_operator = power.variant(operator.pow)
 
 
+_HAS_WEAK_NUMBERS = np.__version__ >= "2"
+"""In NumPy 1 a Python integer makes a double of a scalar of single precision."""
+
+
 def power_operator(x: Any, y: Any) -> Any:
     """The operator **. Squares are the most frequent powers, and have a rule of their own."""
-    return square(x) if type(y) is int and y == 2 else _power_operator(x, y)
+    if type(y) is int and y == 2 and (_HAS_WEAK_NUMBERS or not isinstance(raw(x), np.generic)):
+        return square(x)
+    return _power_operator(x, y)
 
 
 float_power = binary(np.float_power, _power_x, _power_y, scalar=_python_power)

@@ -216,7 +216,7 @@ def tile(A: Any, reps: Any) -> Any:
     counts, shape = (1,) * (ndim - len(counts)) + counts, (1,) * (ndim - len(shape)) + shape
     apart = reshape(a, tuple(size for n in shape for size in (1, n)))
     spread = broadcast_to(apart, tuple(size for pair in zip(counts, shape, strict=True) for size in pair))
-    return reshape(spread, tuple(math.prod(pair) for pair in zip(counts, shape, strict=True)))
+    return reshape(copy(spread, "C"), tuple(math.prod(pair) for pair in zip(counts, shape, strict=True)))  # in memory as NumPy's lies
 
 
 # Joining is linear in a list of operands: one record with a parent for each that is traced.

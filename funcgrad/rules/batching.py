@@ -64,8 +64,6 @@ def hidden(array: Any, scope: Scope) -> Any:
 
 def _recorded(rule: Rule, tracer: Any, answer: Any, mapping: Scope) -> Any:
     scope = tracer._scope
-    if type(answer) is Tracer:
-        scope.is_nested = True
     records = scope.records
     index = len(records)
     records.append((rule, tracer._index, mapping))

@@ -35,7 +35,7 @@ def _replayed(f: Callable[[Any], Any], x: Any, given: Any, others: tuple[Any, ..
                 output = f(new_leaf(scope, x))
             finally:
                 close_scope(scope)
-            piece = Slice(records, start, 1, around, scope)
+            piece = Slice(records, start, 1, around)
             is_traced = type(output) is Tracer and output._scope is scope
             found = replay(piece, output._index) if is_traced else None
             if piece.scope is None and type(given) is not Tracer:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, held_by, lined_up, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, lined_up, mapping_of
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.batching import BatchRule, by_examples, mapped_call
@@ -103,7 +103,7 @@ def _operation(
             for operand in operands
         )
         static = tuple(keep(value, scope) for value in static)
-        answer = held_by(scope, operation(*values, *static, **options)) if OPEN else function(*values, *static, **options)
+        answer = (operation if OPEN else function)(*values, *static, **options)
         answer = as_python(answer, values)
         kept = tuple(
             placeholder(value) if not keeps_operand(n, traced) else value if n in traced else keep(value, scope)

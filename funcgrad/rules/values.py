@@ -86,7 +86,9 @@ _FLOAT = np.dtype(float)
 
 
 def keep(value: Any, scope: Scope) -> Any:
-    """A constant for a record to keep, protected from changes meanwhile."""
+    """A constant for a record to keep, protected from changes meanwhile: a mapped value may stand for another one for a time."""
+    if type(value) is Mapped:
+        return Mapped(value._primal, value._scope)
     return protect(value, scope) if type(value) is np.ndarray else value
 
 

@@ -202,7 +202,7 @@ def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: l
                 raise InputValueError(f"{call.name}: an output does not depend on the inputs when the function is run again")
             seeds = [(outputs[n]._index, ct) for n, ct in given.items() if depends[n]]
             is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in operands)
-            found = Slice(records, start, len(operands), around, scope).backward(seeds, frugal=around is None and is_large)
+            found = Slice(records, start, len(operands), around).backward(seeds, frugal=around is None and is_large)
         finally:
             end_keeping(scope)
     return found

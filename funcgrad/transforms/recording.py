@@ -55,7 +55,7 @@ def record(
         output = f(*args, **kwargs)
     finally:
         close_scope(scope)
-    return output, Slice(records, start, len(leaves), scope.parent, scope), leaves, treedefs
+    return output, Slice(records, start, len(leaves), scope.parent), leaves, treedefs
 
 
 def rebuilt(leaves: list[Any], treedefs: list[Any]) -> list[Any]:

@@ -186,7 +186,7 @@ def with_records(
             segment.plain = plain(segment.carry)
             gathered.take_all(segment.numbers, carry, segment.carries, segment.ys, segment.sums)
         segment.by_position(call.loop.name, scope, has_carries)
-        segment.piece = Slice(records, start, len(segment.values), thread.scope, scope)
+        segment.piece = Slice(records, start, len(segment.values), thread.scope)
         segment.count = len(records) - start
         if record_size is None:
             segment.size = _size_of((record[-1] for record in records[start:]), {id(one) for one in segment.values})

@@ -9,7 +9,22 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import checkpoint, custom_jvp, custom_vjp, grad, hessian, jacfwd, jacrev, jvp, linearize, tree, vjp, vmap
+from funcgrad import (
+    checkpoint,
+    checkpoint_name,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linearize,
+    save_only_these_names,
+    tree,
+    vjp,
+    vmap,
+)
 from tests.compositions import by_hand
 from tests.compositions.by_hand import EXAMPLES, direction, weights
 
@@ -78,8 +93,14 @@ def mapped(axes: Callable[[int], tuple[int | None, ...]], out_axis: int) -> Tran
 
 
 def closed_over(f: Plain) -> Plain:
-    """Of a function of the first argument, that finds the others around it."""
-    return lambda first, *rest: checkpoint(lambda first: f(first, *rest))(first)
+    """Of a function of the first argument, that finds the others around it; what it makes of the first one is kept."""
+    policy = save_only_these_names("first")
+
+    def closure_of(first: Any, *rest: Any) -> Any:
+        doubled = checkpoint(lambda first: f(checkpoint_name(tree.map(lambda leaf: 0.5 * leaf, first), "first"), *rest), policy)
+        return doubled(tree.map(lambda leaf: 2.0 * leaf, first))
+
+    return closure_of
 
 
 def with_jvp_rule(f: Plain) -> Plain:

@@ -32,6 +32,7 @@ class Draft:
         is_smooth: whether only operations may be used that are smooth everywhere: values are not known, inside loops.
         is_mapped: whether it is inside of a mapped function.
         is_narrow: whether constants are float32.
+        has_floats: whether an argument is a Python float.
     """
 
     def __init__(self, rng: np.random.Generator, points: Sequence[Values], names: Sequence[str], around: Draft | None = None) -> None:
@@ -44,6 +45,7 @@ class Draft:
         self.is_smooth = around is not None and around.is_smooth
         self.is_mapped = around is not None and around.is_mapped
         self.is_narrow = around is not None and around.is_narrow
+        self.has_floats = around is not None and around.has_floats
         self.numbers: Any = itertools.count(1) if around is None else around.numbers
 
     # -------------------------------------------------------------------------------------------- choices

@@ -163,7 +163,7 @@ FORWARD = table("""
 """)
 BACKWARD = table("""
     vjp({g}, {x})[1](np.cos({g}({x})))[0]; grad({s})({x}); np.sum(value_and_grad({s})({x})[1] * {x});
-    grad(lambda u: grad({s})(u).sum())({x});
+    grad(lambda u: np.sum(grad({s})(u)))({x});
     value_and_grad(lambda u: np.sum(np.sin({g}(u))))({x})[1]; hvp(lambda u: np.sum(np.sin({g}(u))))({x}, np.ones_like({x}));
     grad(lambda u: np.sum(jvp({g}, (u,), ({x} * 1.0,))[1]))({x}); linear_transpose(linearize({g}, {x})[1], {x})(np.cos({g}({x})))[0]
 """)

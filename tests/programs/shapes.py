@@ -182,7 +182,7 @@ def joined(d: Draft) -> str | None:
 
 def cast(d: Draft) -> str | None:
     x = d.pick(lambda name: bool(d.shape(name)))
-    return None if x is None else add_one_of(d, CAST, "kinked", x=x)
+    return None if x is None or d.has_floats else add_one_of(d, CAST, "kinked", x=x)
 
 
 # ------------------------------------------------------------------------------------------------ indices
