@@ -52,7 +52,7 @@ def angles(x, y):
     return np.arctan2(x, y + 3.0) * np.hypot(x, y) + np.tanh(x - y)
 
 
-@at([1.0, -1.25, 2.0], [-0.25, 0.5, 0.75])
+@at([1.0, -1.25], [-0.25, 0.5])
 def where(x, y):
     return np.where(x > y, x * y, np.sin(y)) + np.maximum(x, y) ** 2 + np.abs(x) * y
 

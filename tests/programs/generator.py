@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.programs.draft import BrokenStepError, Draft, finished
+from tests.programs.draft import HAS_NARROW, BrokenStepError, Draft, finished
 from tests.programs.flow import extend
 from tests.programs.program import Program, needed
 
@@ -42,7 +42,7 @@ def trial(seed: int) -> Trial:
     count, examples = int(rng.choice([1, 2, 3], p=[0.35, 0.45, 0.2])), int(rng.integers(2, 4))
     shared = [bool(rng.random() < 0.2) for _ in range(count)]
     shared[int(rng.integers(count))] = False
-    is_narrow = rng.random() < 0.15
+    is_narrow = bool(rng.random() < 0.15) and HAS_NARROW
     kinds = NARROW if is_narrow else WIDE
     columns = [_argument(rng, n, m, kinds, 1) * examples if is_shared else _argument(rng, n, m, kinds, examples) for is_shared in shared]
     names = [f"x{k}" for k in range(count)]

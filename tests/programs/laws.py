@@ -20,8 +20,6 @@ from tests.witnesses import complex_step, inner, like
 Comparison = tuple[str, Any, Any]
 Law = Callable[["Run"], Iterator[Comparison]]
 
-HAS_WEAK_FLOATS = int(np.__version__.split(".")[0]) >= 2
-"""Whether a float32 number stays one when it meets a Python float, as an array does."""
 STEPS = (2.0**-12, 2.0**-16)
 
 
@@ -320,16 +318,14 @@ def is_refusal(error: Exception, program: Program, law: Law | None = None) -> bo
 def check(run: Run, law: Law) -> None:
     """Raise AssertionError where a law does not hold.
 
-    Shapes must be equal, and dtypes (but for float32 with NumPy 1, where numbers are not like arrays), the numbers finite and equal to
-    rounding.
+    Shapes and dtypes must be equal, the numbers finite and equal to rounding.
     """
     for what, got, wanted in law(run):
         assert tree.structure(got) == tree.structure(wanted), f"{what}: {tree.structure(got)} is not {tree.structure(wanted)}"
         for one, other in zip(tree.leaves(got), tree.leaves(wanted), strict=True):
             a, b = np.asarray(one), np.asarray(other)
             assert a.shape == b.shape, f"{what}: shapes {a.shape}, {b.shape}"
-            same = a.dtype == b.dtype or " but for" in what or (run.is_narrow and not HAS_WEAK_FLOATS)
-            assert same, f"{what}: dtypes {a.dtype}, {b.dtype}"
+            assert a.dtype == b.dtype or " but for" in what, f"{what}: dtypes {a.dtype}, {b.dtype}"
             assert np.all(np.isfinite(a)) and np.all(np.isfinite(b)), f"{what}: not finite: {a.tolist()}, {b.tolist()}"
             error = float(np.max(np.abs(a - b), initial=0.0))
             scale = max(1.0, float(np.max(np.abs(b), initial=0.0)))

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.programs.draft import Draft
+from tests.programs.draft import HAS_NARROW, Draft
 from tests.programs.elementwise import Operation, add_one_of, pair, table
 
 
@@ -182,7 +182,7 @@ def joined(d: Draft) -> str | None:
 
 def cast(d: Draft) -> str | None:
     x = d.pick(lambda name: bool(d.shape(name)))
-    return None if x is None or d.has_floats else add_one_of(d, CAST, "kinked", x=x)
+    return None if x is None or d.has_floats or not HAS_NARROW else add_one_of(d, CAST, "kinked", x=x)
 
 
 # ------------------------------------------------------------------------------------------------ indices
