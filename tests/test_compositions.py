@@ -21,7 +21,7 @@ from tests.compositions.functions import FUNCTIONS
 from tests.compositions.transforms import TRANSFORMS
 
 SEED = 1
-HUNDRED, QUARTERS, SOME = 100, 4, 25
+HUNDRED, QUARTERS, SOME = 100, 4, 20
 TOLERANCE = [1e-13, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3]
 """By the order of the derivative, in units of the largest number of a leaf or 1: about ten times what differences were found wrong by."""
 
@@ -55,7 +55,7 @@ def plain(function: str) -> by_hand.Function:
     return by_hand.plain(*FUNCTIONS[function])
 
 
-@functools.lru_cache(maxsize=200)
+@functools.lru_cache(maxsize=400)
 def found_by_hand(function: str, names: Names) -> list[np.ndarray]:
     """The leaves of the output."""
     f = plain(function)
@@ -88,7 +88,7 @@ def faults(function: str, compositions: Iterable[Names]) -> list[str]:
 
 # ------------------------------------------------------------------------------------------------ compositions
 
-each_function = pytest.mark.parametrize("function", FUNCTIONS)
+each_function = pytest.mark.parametrize("function", FUNCTIONS, scope="module")  # all tests of one together: what is done by hand is kept
 
 
 @pytest.mark.parametrize("outer", TRANSFORMS)

@@ -43,7 +43,10 @@ def _spaced(function: Any, partial: Any, keeps: str) -> Any:
         return jvp, vjp
 
     def batch(scope: Scope, start: Any, stop: Any, num: int, endpoint: bool) -> Any:
-        return Mapped(np.moveaxis(primitive(*lined_up((start, stop), scope), num, endpoint), 1, 0), scope)
+        ends = lined_up((start, stop), scope)
+        shape = np.broadcast_shapes(*map(shape_of, ends))  # NumPy 1 wants both of one shape
+        ends = [one if shape_of(one) == shape else np.broadcast_to(one, shape) * 1.0 for one in ends]
+        return Mapped(np.moveaxis(primitive(*ends, num, endpoint), 1, 0), scope)
 
     jvps, vjps = zip(rules(0), rules(1), strict=True)
     primitive = general(function, jvps, vjps, keeps, batch=batch)
