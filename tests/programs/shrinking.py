@@ -96,11 +96,10 @@ def _smaller(trial: Trial) -> Iterator[Trial]:
                 yield _with_values(trial, n, [np.take(point[n], range(min(size, np.shape(value)[axis])), axis) for point in trial.points])
         for digits in (1, 2):
             yield _with_values(trial, n, [_rounded(point[n], digits) for point in trial.points])
-    yield replace(trial, program=_shortened(program))
 
 
 def _of(trial: Trial, program: Program) -> Trial:
-    return replace(trial, program=program.trimmed())
+    return replace(trial, program=_shortened(program.trimmed()))
 
 
 def _with_values(trial: Trial, n: int, values: list[Any]) -> Trial:
@@ -199,7 +198,8 @@ def _shortened(program: Program) -> Program:
         if not step.blocks and not step.after and left == step.name and NAME.fullmatch(right):
             new = {step.name: right}
             outputs = tuple(new.get(name, name) for name in program.outputs)
-            return replace(program, outputs=outputs, steps=(*program.steps[:n], *(one.renamed(new) for one in program.steps[n + 1 :])))
+            steps = (*program.steps[:n], *(one.renamed(new) for one in program.steps[n + 1 :]))
+            return _shortened(replace(program, outputs=outputs, steps=steps))
     return program
 
 
