@@ -24,6 +24,7 @@ from funcgrad.ops.linalg.matrices import (
     below_diagonal,
     conj,
     diagonal_of,
+    factorization,
     half_lower,
     inverse_gaps,
     keep_phases,
@@ -47,7 +48,6 @@ from funcgrad.ops.linalg.repeated import (
     warn_of_vectors,
 )
 from funcgrad.primitive import register_all
-from funcgrad.rules import general
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tracer import Tracer
 
@@ -69,12 +69,8 @@ def cholesky_vjp(ct: Any, ans: Any, a: Any, upper: bool) -> Any:
     return conj(put_back(adjoint(inverse) @ half_lower(adjoint(factor) @ g) @ inverse, not upper))
 
 
-_cholesky = general(
-    lambda a, upper: np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a),
-    [cholesky_jvp],
-    [cholesky_vjp],
-    keeps="ans",
-    name="cholesky",
+_cholesky = factorization(
+    lambda a, upper: np.linalg.cholesky(a, upper=True) if upper else np.linalg.cholesky(a), cholesky_jvp, cholesky_vjp, "ans", "cholesky"
 )
 
 
@@ -144,7 +140,7 @@ def qr_vjp(ct: Any, ans: Any, a: Any, mode: str) -> Any:
     return conj(g)
 
 
-_qr = general(lambda a, mode: pack(np.linalg.qr(a, mode), _qr_cores(a, mode)), [qr_jvp], [qr_vjp], name="qr")
+_qr = factorization(lambda a, mode: pack(np.linalg.qr(a, mode), _qr_cores(a, mode)), qr_jvp, qr_vjp, name="qr")
 
 
 def qr(a: Any, mode: Any = "reduced") -> Any:
@@ -197,7 +193,7 @@ def eigh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
     return conj(put_back((v @ turns + v * row(gw)) @ adjoint(v), _is_lower(UPLO)))
 
 
-_eigh = general(lambda a, UPLO: pack_marked(np.linalg.eigh(a, UPLO), _square_cores(a)), [eigh_jvp], [eigh_vjp], name="eigh")
+_eigh = factorization(lambda a, UPLO: pack_marked(np.linalg.eigh(a, UPLO), _square_cores(a)), eigh_jvp, eigh_vjp, name="eigh")
 
 
 def eigh(a: Any, UPLO: Any = "L") -> Any:
@@ -238,7 +234,7 @@ def eigvalsh_vjp(ct: Any, ans: Any, a: Any, UPLO: Any) -> Any:
     return conj(put_back((v * row(np.real(ct))) @ adjoint(v), _is_lower(UPLO)))
 
 
-_eigvalsh = general(lambda a, UPLO: np.linalg.eigvalsh(a, UPLO), [eigvalsh_jvp], [eigvalsh_vjp], name="eigvalsh")
+_eigvalsh = factorization(lambda a, UPLO: np.linalg.eigvalsh(a, UPLO), eigvalsh_jvp, eigvalsh_vjp, name="eigvalsh")
 
 
 def eigvalsh(a: Any, UPLO: Any = "L") -> Any:
@@ -276,7 +272,7 @@ def eig_vjp(ct: Any, ans: Any, a: Any) -> Any:
     return conj(g) if is_complex(a) else np.real(g)
 
 
-_eig = general(lambda a: pack(np.linalg.eig(a), _square_cores(a)), [eig_jvp], [eig_vjp], name="eig")
+_eig = factorization(lambda a: pack(np.linalg.eig(a), _square_cores(a)), eig_jvp, eig_vjp, name="eig")
 
 
 def eig(a: Any) -> Any:
@@ -314,7 +310,7 @@ def eigvals_vjp(ct: Any, ans: Any, a: Any) -> Any:
     return part if is_complex(a) else np.real(part)
 
 
-eigvals = general(lambda a: np.linalg.eigvals(a), [eigvals_jvp], [eigvals_vjp], name="eigvals")
+eigvals = factorization(lambda a: np.linalg.eigvals(a), eigvals_jvp, eigvals_vjp, name="eigvals")
 """np.linalg.eigvals, of matrices with a full set of eigenvectors."""
 
 _OPERATIONS: dict[Any, Any] = {

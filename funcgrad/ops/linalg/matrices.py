@@ -1,6 +1,7 @@
 """Matrices in stacks: what the rules of linear algebra share.
 
-Owns adjoints, diagonals and triangles; guarded inverses of differences; how several results of one factorization are one value on the tape.
+Owns adjoints, diagonals and triangles; guarded inverses of differences; what kind of operation a factorization is; how several results of
+one factorization are one value on the tape.
 Everything works on plain arrays and on tracers.
 
 A rule for a cotangent is derived in the inner product <x, y> = Re tr(x^H y), where adjoints of linear maps are what textbooks give, and a
@@ -11,14 +12,14 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.ops.indexing import scatter
-from funcgrad.rules import linear
-from funcgrad.rules.batching import in_front
+from funcgrad.rules import general, linear
+from funcgrad.rules.batching import in_front, stacked
 from funcgrad.rules.values import is_complex, raw, shape_of
 
 Shape = tuple[int, ...]
@@ -145,6 +146,17 @@ def keep_phases_adjoint(g: Any, vectors: Any) -> Any:
         return g
     turns = np.imag(np.sum(conj(g) * vectors, -2, keepdims=True))
     return g + 1j * (pins(vectors) * turns)
+
+
+# ------------------------------------------------------------------------------------------------ factorizations
+
+
+def factorization(value: Callable[..., Any], jvp: Callable[..., Any], vjp: Callable[..., Any], keeps: str = "x ans", name: str = "") -> Any:
+    """The operation `(a, *static)` on matrices in stacks, with rules that take stacks: mapped examples are one more axis of it."""
+    operation: Any = general(
+        value, [stacked(jvp, 3)], [stacked(vjp, 3)], keeps=keeps, name=name, batch=in_front(lambda *args: operation(*args))
+    )
+    return operation
 
 
 # ------------------------------------------------------------------------------------------------ several results as one value

@@ -18,6 +18,7 @@ from funcgrad.ops.linalg.matrices import (
     answer_type,
     conj,
     diagonal_of,
+    factorization,
     identity_like,
     inverse_gaps,
     keep_phases,
@@ -31,7 +32,7 @@ from funcgrad.ops.linalg.matrices import (
 )
 from funcgrad.ops.linalg.repeated import SVD, are_repeated, are_used, pack_marked, unpack_marked, warn_of_second_order, warn_of_vectors
 from funcgrad.primitive import register_all
-from funcgrad.rules import general, nondifferentiable
+from funcgrad.rules import nondifferentiable
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tracer import Tracer
 
@@ -113,8 +114,8 @@ def svd_vjp(ct: Any, ans: Any, a: Any, is_full: bool) -> Any:
     return conj(g)
 
 
-_svd = general(
-    lambda a, is_full: pack_marked(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), [svd_jvp], [svd_vjp], name="svd"
+_svd = factorization(
+    lambda a, is_full: pack_marked(np.linalg.svd(a, full_matrices=is_full), _cores(a, is_full)), svd_jvp, svd_vjp, name="svd"
 )
 
 
@@ -170,10 +171,10 @@ def singular_values_jvp(t: Any, ans: Any, a: Any) -> Any:
     return np.where(is_positive, np.sum(np.real(conj(u) * (t @ adjoint(vh))), -2), 0.0)
 
 
-_singular_values = general(
+_singular_values = factorization(
     lambda a: np.linalg.svd(a, compute_uv=False),
-    [singular_values_jvp],
-    [lambda ct, ans, a: weigh_pairs(np.real(ct), a)],
+    singular_values_jvp,
+    lambda ct, ans, a: weigh_pairs(np.real(ct), a),
     name="singular_values",
 )
 
