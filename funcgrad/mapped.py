@@ -22,8 +22,10 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.primitive import operation_of
 from funcgrad.rule import CONSTANT_LEAF
+from funcgrad.staged import COMPARISONS, OPERATORS, SIGNS, Staged
 from funcgrad.tape import Label, Scope, close_scope, open_scope
-from funcgrad.tracer import Tracer, plain_array
+from funcgrad.tracer import TRACERS as TRACERS
+from funcgrad.tracer import Tracer, innermost_of, plain_array
 
 OPEN: list[Scope] = []
 """The mappings that run, on any thread: as long as there is none, no operation need look for mapped values."""
@@ -105,34 +107,18 @@ class Mapped(Tracer):
         )
 
 
-TRACERS = frozenset({Tracer, Mapped})
-"""The types of values that operations of funcgrad have to answer for."""
+TRACERS.add(Mapped)
+LAYERS = frozenset({Tracer, Mapped})
+"""Those that have a value inside."""
 
 
 def mapping_of(*values: Any) -> Scope | None:
     """The mapping that an operation on some values is to be made for: that of the innermost of them, if it is a mapped one."""
-    innermost = _innermost(values, None)
-    if type(innermost) is not Mapped:
+    found = innermost_of(values)
+    if type(found) is not Mapped:
         return None
-    len(innermost._scope.records)  # raises where the mapping has ended
-    return innermost._scope
-
-
-def _innermost(values: Iterable[Any], found: Any) -> Any:
-    for value in values:
-        kind = type(value)
-        if kind in TRACERS:
-            if found is None or value._scope.depth > found._scope.depth:
-                found = value
-        elif kind is tuple or kind is list:
-            if value:
-                found = _innermost(value, found)
-        elif kind is dict:
-            if value:
-                found = _innermost(value.values(), found)
-        elif isinstance(value, tuple):
-            found = _innermost(value, found)
-    return found
+    len(found._scope.records)  # raises where the mapping has ended
+    return found._scope
 
 
 def traced_in(values: Iterable[Any]) -> Iterable[Any]:
@@ -220,14 +206,12 @@ def lined_up(operands: Sequence[Any], scope: Scope) -> list[Any]:
 
 def elementwise(ufunc: Any, *operands: Any) -> Any:
     """What an elementwise function makes of mapped operands, or of a mapped one and a tracer inside of the mapping."""
-    scope = None
-    depth = -1
-    for operand in operands:
-        if type(operand) in TRACERS and operand._scope.depth > depth:
-            depth = operand._scope.depth
-            scope = operand._scope if type(operand) is Mapped else None
-    if scope is None:
+    found = innermost_of(operands)
+    if type(found) is Staged:
+        return found.recorded(ufunc, operands, {})
+    if type(found) is not Mapped:
         return operation_of(ufunc)(*operands)
+    scope = found._scope
     len(scope.records)  # raises where the mapping has ended
     answer = ufunc(*lined_up(operands, scope))
     return tuple(Mapped(one, scope) for one in answer) if type(answer) is tuple else Mapped(answer, scope)
@@ -236,7 +220,7 @@ def elementwise(ufunc: Any, *operands: Any) -> Any:
 def contents(value: Any) -> Iterable[Any]:
     """A value, and what is in it, to the plain array."""
     yield value
-    while type(value) in TRACERS:
+    while type(value) in LAYERS:
         value = value._primal
         yield value
 
@@ -250,44 +234,37 @@ def bare(value: Any) -> Any:
 
 def one_example(value: Any) -> np.ndarray:
     """The plain array of a value, of one example where it is mapped: for what depends on shape, dtype and layout alone."""
-    array = np.asarray(bare(value))
+    *_, plain = contents(value)
+    if type(plain) is Staged:
+        plain = plain.stand_in()
+    array = np.asarray(plain)
     hidden = array.ndim - len(getattr(value, "shape", ()))
     return array[(0,) * hidden] if all(array.shape[:hidden]) else np.empty(array.shape[hidden:], array.dtype)
 
 
+def _plain(condition: Any) -> Any:
+    """The plain values of a condition, of all examples; None where it is staged, and nobody can know."""
+    while type(condition) in LAYERS:
+        condition = condition._primal
+    return None if type(condition) is Staged else condition
+
+
 def is_any(condition: Any) -> bool:
-    """Whether a condition on plain values holds for any element, of any example."""
-    return bool(np.any(bare(condition)))
+    """Whether a condition on plain values may hold for any element, of any example: if so, the general branch is to be taken."""
+    plain = _plain(condition)
+    return plain is None or bool(np.any(plain))
 
 
 def is_all(condition: Any) -> bool:
-    """Whether a condition on plain values holds for all elements, of all examples."""
-    return bool(np.all(bare(condition)))
+    """Whether a condition on plain values is known to hold for all elements, of all examples."""
+    plain = _plain(condition)
+    return plain is not None and bool(np.all(plain))
 
 
-_OPERATORS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "divmod": np.divmod,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-    "pow": np.power,
-}
-_COMPARISONS: dict[str, Any] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
+def is_wrong(condition: Any) -> bool:
+    """Whether a condition on plain values is known to hold for any element, of any example: if so, an error is raised."""
+    plain = _plain(condition)
+    return plain is not None and bool(np.any(plain))
 
 
 def _operator(ufunc: Any, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -303,12 +280,12 @@ def _power(x: Any, y: Any) -> Any:
     return elementwise(np.square, x) if type(y) is int and y == 2 else elementwise(np.power, x, y)
 
 
-for _name, _ufunc in _OPERATORS.items():
+for _name, _ufunc in OPERATORS.items():
     setattr(Mapped, f"__{_name}__", _operator(_ufunc))
     setattr(Mapped, f"__r{_name}__", _operator(_ufunc, is_reflected=True))
-for _name, _ufunc in _COMPARISONS.items():
+for _name, _ufunc in COMPARISONS.items():
     setattr(Mapped, f"__{_name}__", _operator(_ufunc))
-for _name, _ufunc in {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}.items():
+for _name, _ufunc in SIGNS.items():
     setattr(Mapped, f"__{_name}__", _unary(_ufunc))
 setattr(Mapped, "__pow__", _power)  # noqa: B010 - as the others
 

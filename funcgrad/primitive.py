@@ -21,6 +21,9 @@ OPERATIONS: dict[Any, Operation] = {}
 PRIMITIVES: dict[str, str] = {}
 """Name of each primitive -> its kind."""
 
+SCALARS: dict[Any, Callable[..., Any]] = {}
+"""Elementwise function -> the function of Python numbers that gives the same, where it does not raise."""
+
 _OWNERS: dict[str, str | None] = {}
 
 LATE: list[tuple[str, str]] = []

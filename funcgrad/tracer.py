@@ -6,7 +6,7 @@ Owns how a tracer looks to Python and to NumPy (attributes, protocols, what it r
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
@@ -188,6 +188,28 @@ class Tracer:
             "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v (or "
             "funcgrad.numpy.at(x)[i].set(v), which plain arrays take too)"
         )
+
+
+TRACERS: set[type] = {Tracer}
+"""The types of values that operations of funcgrad have to answer for: tracers, mapped and staged values."""
+
+
+def innermost_of(values: Iterable[Any], found: Any = None) -> Any:
+    """The value of the innermost scope among some values and what is in lists, tuples and dicts of them; `found` if there is none."""
+    for value in values:
+        kind = type(value)
+        if kind in TRACERS:
+            if found is None or value._scope.depth > found._scope.depth:
+                found = value
+        elif kind is tuple or kind is list:
+            if value:
+                found = innermost_of(value, found)
+        elif kind is dict:
+            if value:
+                found = innermost_of(value.values(), found)
+        elif isinstance(value, tuple):
+            found = innermost_of(value, found)
+    return found
 
 
 def plain_array(array: np.ndarray) -> np.ndarray:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.mapped import TRACERS, is_all
+from funcgrad.mapped import TRACERS, is_wrong
 from funcgrad.nn.activations import softplus
 from funcgrad.ops.elementwise import maximum, minimum
 from funcgrad.rules.values import as_array, raw, shape_of
@@ -60,7 +60,7 @@ def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Any:
     name = "sigmoid_binary_cross_entropy"
     labels = _fitting(name, "logits", logits, "labels", labels)
     plain = raw(labels)
-    if np.size(plain) and not (np.min(plain) >= 0 and np.max(plain) <= 1):
+    if np.size(plain) and is_wrong(~((np.min(plain) >= 0) & (np.max(plain) <= 1))):
         raise InputValueError(
             f"{name}: labels must lie between 0 and 1, got {np.min(plain)} to {np.max(plain)} (for -1 and 1: logistic_loss)"
         )
@@ -87,7 +87,7 @@ def logistic_loss(scores: Any, labels: Any) -> Any:
     """
     labels = _fitting("logistic_loss", "scores", scores, "labels", labels)
     plain = as_array(raw(labels))
-    if not is_all(np.abs(plain) == 1):
+    if is_wrong(np.abs(plain) != 1):
         wrong = plain[np.abs(plain) != 1][0]
         raise InputValueError(f"logistic_loss: labels must be -1 or 1, got {wrong!s} (for 0 and 1: sigmoid_binary_cross_entropy)")
     return _mean(softplus(-labels * scores))

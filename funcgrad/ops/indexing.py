@@ -17,7 +17,7 @@ from funcgrad.rules import linear
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.values import as_array, raw, refuse_out, shape_of
 from funcgrad.tape import Scope, protect
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import Tracer, innermost_of
 
 _NO_OPTIONS: dict[str, Any] = {}
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
@@ -154,9 +154,9 @@ def getitem(x: Tracer, index: Any) -> Any:
     if type(index) not in _BASIC and not is_basic(index):
         index = settled_index(index, x._scope)
     if OPEN:
-        if mapping_of(x, index) is not None:
+        if type(innermost_of((x, index))) is not Tracer:
             return pick(x, index)
-        if mapping_of(x._primal, index) is not None:
+        if innermost_of((x._primal, index)) is not None:
             return _pick_traced(x, index)
     value, scope = x._primal, x._scope
     if type(value) is float:

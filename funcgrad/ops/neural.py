@@ -16,9 +16,10 @@ from funcgrad.primitive import declare
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import unary
 from funcgrad.rules.batching import inner_mapping
-from funcgrad.rules.values import keep_zeros, raw
-from funcgrad.tape import Record, Scope, protect
-from funcgrad.tracer import Tracer
+from funcgrad.rules.values import keep, keep_zeros, raw
+from funcgrad.staged import Staged
+from funcgrad.tape import Record, Scope
+from funcgrad.tracer import Tracer, innermost_of
 
 _add_reduce: Any = np.add.reduce
 _max_reduce: Any = np.maximum.reduce
@@ -65,6 +66,23 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     exponentials.reshape(-1)[places] -= 1.0
     exponentials /= rows
     return value, exponentials
+
+
+def _checked_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
+    if labels.ndim < logits.ndim and labels.size:
+        # As unsigned numbers negative labels are huge: one pass finds both ends.
+        classes = logits.shape[-1]
+        if _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
+            raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
+    return _cross_entropy(logits, labels)
+
+
+def _value_and_slope(logits: Any, labels: Any) -> tuple[Any, Any]:
+    """The same for values that may be staged, or tracers of a scope around."""
+    staged = innermost_of((logits, labels)) if OPEN else None
+    if type(staged) is Staged:
+        return staged.recorded(_checked_cross_entropy, (logits, labels), {})  # type: ignore[no-any-return]
+    return _checked_cross_entropy(logits, labels)
 
 
 def _slope(logits: Any, labels: Any) -> Any:
@@ -148,9 +166,6 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
     if labels.shape == shape[:-1] and shape:
         if labels.dtype.kind not in "iu":
             raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
-        # As unsigned numbers negative labels are huge: one pass finds both ends.
-        if labels.size and _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= shape[-1]:
-            raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {labels.min()} to {labels.max()}")
     elif labels.shape != shape or not shape:
         raise InputValueError(
             f"softmax_cross_entropy: logits of shape {shape} go with labels of shape {shape[:-1]} (classes) or {shape} (weights), "
@@ -159,11 +174,11 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
     else:
         labels = labels.astype(logits.dtype, copy=False)
     if type(logits) is not Tracer:
-        return _cross_entropy(logits, labels)[0]
+        return _value_and_slope(logits, labels)[0]
     values, scope = logits._primal, logits._scope
-    answer, slope = _cross_entropy(values, labels)
+    answer, slope = _value_and_slope(values, labels)
     records = scope.records
     index = len(records)
-    labels = protect(labels, scope)
+    labels = keep(labels, scope)
     records.append((_CROSS_ENTROPY, logits._index, (values, labels, slope)))
     return scope.make(answer, scope, index)

@@ -16,8 +16,8 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError
 from funcgrad.mapped import (
+    LAYERS,
     OPEN,
-    TRACERS,
     Mapped,
     contents,
     elementwise,
@@ -31,8 +31,9 @@ from funcgrad.mapped import (
 from funcgrad.primitive import operation_of
 from funcgrad.rule import Rule, accumulate
 from funcgrad.silence import quietly
+from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope, thread
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
 BatchRule = Callable[..., Any]
 
@@ -160,7 +161,7 @@ def inner_mapping(*values: Any) -> Scope | None:
     """The innermost mapping that is anywhere in some values: among them, or in tracers among them."""
     found: Scope | None = None
     for value in traced_in(values):
-        while type(value) in TRACERS:
+        while type(value) in LAYERS:
             if type(value) is Mapped and (found is None or value._scope.depth > found.depth):
                 found = value._scope
             value = value._primal
@@ -189,6 +190,29 @@ def mapped_call(
     return looped(operation, scope, args, options)
 
 
+def on_values(
+    operation: Callable[..., Any], function: Callable[..., Any], batch: BatchRule | None, args: tuple[Any, ...], options: dict[str, Any]
+) -> Any:
+    """An operation on mapped values, or on staged ones, for which it is one call of its function; NotImplemented for all else."""
+    found = innermost_of((args, options))
+    if type(found) is Staged:
+        return found.recorded(function, args, options)
+    if type(found) is not Mapped:
+        return NotImplemented
+    len(found._scope.records)  # raises where the mapping has ended
+    return mapped_call(operation, batch, found._scope, args, options)
+
+
+def as_instruction(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A rule that becomes one instruction of a program where it meets staged values and needs to see plain ones."""
+
+    def part(*args: Any) -> Any:
+        found = innermost_of(args) if OPEN else None
+        return found.recorded(function, args, {}) if type(found) is Staged else function(*args)
+
+    return part
+
+
 # ------------------------------------------------------------------------------------------------ dispatch
 
 
@@ -204,9 +228,13 @@ _thread = _Thread()
 
 def _dispatched(key: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
     """A function of NumPy on mapped values, by its operation. Where that asks NumPy for the plain value, it is that of each example."""
-    mapping = mapping_of(args, options)
-    if mapping is None:  # for a tracer inside of the mapping
+    found = innermost_of((args, options))
+    if type(found) is Staged:
+        return found.recorded(function, args, options)
+    if type(found) is not Mapped:  # for a tracer inside of the mapping
         return operation_of(key)(*args, **options)
+    mapping = found._scope
+    len(mapping.records)  # raises where the mapping has ended
     question = (key, mapping)  # of one mapping: what a batch rule asks about one around it is another question
     if question in _thread.asked:
         return looped(function, mapping, args, options)

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import OPEN, TRACERS, mapping_of
+from funcgrad.mapped import OPEN, TRACERS
 from funcgrad.mapped import elementwise as mapped_elementwise
 from funcgrad.primitive import Operation, declare, register
-from funcgrad.rules.batching import BatchRule, mapped_call
+from funcgrad.rules.batching import BatchRule, on_values
 from funcgrad.rules.values import as_python, placeholder
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
@@ -58,14 +58,14 @@ def nondifferentiable(function: Any, batch: BatchRule | None = None) -> Operatio
         values = [_untouchable(value) for value in args]
         options = {key: _untouchable(value) for key, value in options.items()}
         if OPEN:
-            mapping = mapping_of(values, options)
-            if mapping is not None:
-                if is_elementwise and not options:
-                    return mapped_elementwise(function, *values)
-                return mapped_call(operation, batch, mapping, tuple(values), options)
+            answer = on_values(operation, function, batch or by_ufunc, tuple(values), options)
+            if answer is not NotImplemented:
+                return answer
         return as_python(function(*values, **options), values)
 
-    is_elementwise = isinstance(function, np.ufunc) and function.signature is None
+    def by_ufunc(scope: Scope, *args: Any, **options: Any) -> Any:
+        is_elementwise = isinstance(function, np.ufunc) and function.signature is None and not options
+        return mapped_elementwise(function, *args) if is_elementwise else NotImplemented
 
     operation.__name__ = operation.__qualname__ = function.__name__
     declare(function.__name__, "nondifferentiable", function)

@@ -18,10 +18,11 @@ import numpy as np
 
 from funcgrad.errors import InputTypeError
 from funcgrad.mapped import Mapped
-from funcgrad.primitive import declare, register
+from funcgrad.primitive import SCALARS, declare, register
 from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, UNARY, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums, real_part
+from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 
@@ -96,11 +97,15 @@ def unary(
     def evaluate(x: Any) -> Any:
         if type(x) is Mapped:
             return Mapped(operation(x._primal), x._scope)
+        if type(x) is Staged:
+            return x.recorded(ufunc, (x,), {})
         return operation(x) if type(x) is Tracer else ufunc(x)
 
     function = ufunc if isinstance(ufunc, np.ufunc) else evaluate
     operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(function, on_float, rule)
     operation.__name__ = operation.__qualname__ = name
+    if scalar is not None:
+        SCALARS[ufunc] = scalar
     declare(name, "elementwise", ufunc)
     return operation if is_ours else register(ufunc, operation)
 
@@ -252,6 +257,9 @@ def binary(
     operation = _two_operands(
         name, ufunc, (partial_x, partial_y), (partial_x, partial_y), call or default, scalar, strengthen, PLAIN, (False, True)
     )
+    on_numbers = eval(f"lambda x, y: {call}") if call else scalar
+    if on_numbers is not None:
+        SCALARS[ufunc] = on_numbers
     declare(name, "elementwise", ufunc)
     register(ufunc, operation)
     return operation

@@ -13,10 +13,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, lined_up, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, lined_up
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
-from funcgrad.rules.batching import BatchRule, by_examples, mapped_call
+from funcgrad.rules.batching import BatchRule, as_instruction, by_examples, on_values
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import (
     NUMBERS,
@@ -51,6 +51,7 @@ def _rule(name: str, push_one: Directional, pull_one: Directional, sees_mapped: 
     """A rule from `push_one(n, tangent, answer, operands, static, options)`, the part of argument n, and `pull_one` of the same form."""
     if not sees_mapped:
         push_one, pull_one = by_examples(push_one), by_examples(pull_one)
+    push_one, pull_one = as_instruction(push_one), as_instruction(pull_one)
 
     def push(record: Record, tangents: Any) -> Any:
         traced, operands, answer, static, options = record[-1]
@@ -83,9 +84,9 @@ def _operation(
 
     def operation(*args: Any, **options: Any) -> Any:
         if OPEN:
-            mapping = mapping_of(args, options)
-            if mapping is not None:
-                return mapped_call(operation, batch, mapping, args, options)
+            answer = on_values(operation, function, batch, args, options)
+            if answer is not NotImplemented:
+                return answer
             args = tuple(crossed(args) or args)
         for key, option in options.items():
             if type(option) is Tracer:
@@ -209,9 +210,9 @@ def linear(function: Any, transpose: Directional, name: str | None = None, batch
 
     def operation(x: Any, /, *static: Any, **options: Any) -> Any:
         if OPEN:
-            mapping = mapping_of(x, static, options)
-            if mapping is not None:
-                return mapped_call(operation, batch, mapping, (x, *static), options)
+            answer = on_values(operation, function, batch, (x, *static), options)
+            if answer is not NotImplemented:
+                return answer
         if type(x) is not Tracer:
             return function(x, *static, **options)
         value, scope = x._primal, x._scope

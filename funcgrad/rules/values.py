@@ -12,6 +12,7 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError, InputTypeError
 from funcgrad.mapped import TRACERS, Mapped
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer, plain_array
 
@@ -52,7 +53,7 @@ def plain_constant(value: Any, other: Any = None) -> Any:
         return value
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
-    elif isinstance(value, (bool, int, float)) or type(value) is Mapped:
+    elif isinstance(value, (bool, int, float)) or type(value) in _VALUES:
         return value
     elif type(value) is complex:
         return np.complex128(value) if isinstance(other, float) else value
@@ -69,7 +70,7 @@ def as_array(value: Any) -> Any:
 
 def is_array(value: Any) -> bool:
     """Whether a plain value is an array or a scalar of NumPy's, or a mapped value."""
-    return isinstance(value, (np.ndarray, np.generic)) or type(value) is Mapped
+    return isinstance(value, (np.ndarray, np.generic)) or type(value) in _VALUES
 
 
 def is_complex(value: Any) -> bool:
@@ -113,7 +114,8 @@ def placeholder(value: Any) -> Any:
     return value
 
 
-_WITH_SHAPE = frozenset({np.ndarray, Mapped, Tracer})
+_VALUES = frozenset({Mapped, Staged})
+_WITH_SHAPE = frozenset({np.ndarray, Mapped, Staged, Tracer})
 
 
 def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:

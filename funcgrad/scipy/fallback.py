@@ -20,6 +20,8 @@ from funcgrad.ops.scipy.examples import is_differentiated, over_examples
 from funcgrad.primitive import operation_of
 from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.values import holds_tracer
+from funcgrad.staged import Staged
+from funcgrad.tracer import innermost_of
 
 
 class WithoutRule:
@@ -36,6 +38,9 @@ class WithoutRule:
         """SciPy's own, unless a tracer is among the arguments."""
         if not holds_tracer(args, options):
             return self.__wrapped__(*args, **options)
+        staged = innermost_of((args, options)) if OPEN else None
+        if type(staged) is Staged:
+            return staged.recorded(self.__wrapped__, args, options)
         if inner_mapping(args, options) is None or is_differentiated(args, options):
             raise NoRuleError(
                 f"{self.__name__} has no derivative rule yet: compose it from operations that have one, or use "
@@ -153,6 +158,9 @@ def in_place_of(function: Callable[..., Any], mapped: str | None = None) -> Call
         def either(*args: Any, **options: Any) -> Any:
             if not holds_tracer(args, options):
                 return function(*args, **options)
+            staged = innermost_of((args, options)) if OPEN else None
+            if type(staged) is Staged:
+                return staged.recorded(function, args, options)
             if OPEN and signature is not None and _is_beside(names, signature.bind(*args, **options).arguments):
                 return looped(*args, **options)
             return operation(*args, **options)

@@ -13,8 +13,8 @@ import numpy as _np
 import scipy.linalg as _linalg
 
 from funcgrad.errors import NoRuleError as _NoRuleError
-from funcgrad.mapped import bare as _bare
 from funcgrad.ops.arrays.creation import asarray as _asarray
+from funcgrad.ops.arrays.creation import check_finite as _check_finite
 from funcgrad.ops.scipy import decompositions as _factors
 from funcgrad.ops.scipy import linalg as _ops
 from funcgrad.ops.scipy import matrix_functions as _functions
@@ -30,7 +30,7 @@ def _arrays(check_finite: bool, *values: Any) -> list[Any]:
     arrays = [_asarray(value) for value in values]
     if check_finite:
         for array in arrays:
-            _np.asarray_chkfinite(_bare(array))
+            _check_finite(array)
     return arrays
 
 

@@ -14,16 +14,18 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import TRACERS, Mapped
+from funcgrad.mapped import TRACERS, Mapped, contents
 from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import is_array, is_complex, raw, real_part, shape_of
 from funcgrad.silence import quietly
+from funcgrad.staged import Staged
 from funcgrad.tape import check_open, thread
 from funcgrad.tracer import Tracer
 
 Argnums = int | Sequence[int]
 _F = TypeVar("_F", bound=Callable[..., Any])
 FLOAT64 = np.dtype(float)
+_VALUES = frozenset({Mapped, Staged})
 
 
 def named(f: Callable[..., Any]) -> str:
@@ -117,7 +119,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         return float(value)
     if kind is complex:
         return np.complex128(value)
-    if (kind is np.ndarray or kind is Mapped or isinstance(value, np.generic)) and value.dtype.kind in "fc":
+    if (kind is np.ndarray or kind in _VALUES or isinstance(value, np.generic)) and value.dtype.kind in "fc":
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
@@ -141,7 +143,9 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
 def zeros(value: Any) -> Any:
     """The zero of the space of a leaf or an output: 0.0 for a Python float, an array of its shape and dtype else."""
     value = raw(value)
-    if isinstance(value, np.ndarray) or type(value) is Mapped:
+    if type(value) is Staged and value.is_number:
+        return 0.0
+    if isinstance(value, np.ndarray) or type(value) in _VALUES:
         return np.zeros(value.shape, value.dtype)
     return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
 
@@ -154,9 +158,29 @@ def ones(value: Any) -> Any:
     value = raw(value)
     if type(value) is np.float64:
         return _ONE
-    if isinstance(value, np.ndarray) or type(value) is Mapped:
+    if type(value) is Staged and value.is_number:
+        return 1.0
+    if isinstance(value, np.ndarray) or type(value) in _VALUES:
         return np.ones(value.shape, value.dtype)
     return value.dtype.type(1) if isinstance(value, np.generic) else 1.0
+
+
+def _type_of(value: Any) -> type:
+    """The type of the plain value of a leaf, of one that is mapped or staged too."""
+    while type(value) is Tracer:
+        value = value._primal
+    return value.kind if type(value) is Staged else np.ndarray if type(value) is Mapped else type(value)
+
+
+def _settled_tracer(value: Any, primal: Any) -> Any:
+    """A traced, mapped or staged value in the kind and dtype of its primal. A program that computes it looks out for NaN in it."""
+    *_, inside = contents(value)
+    if type(inside) is Staged:
+        inside.watch()
+    dtype, kind = getattr(primal, "dtype", FLOAT64), _type_of(primal)
+    if type(value) is Mapped:
+        return value if value.dtype == dtype else value.astype(dtype)
+    return value if _type_of(value) is kind and value.dtype == dtype else in_kind(value, kind, dtype)
 
 
 def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
@@ -178,16 +202,10 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
             value = real_part(value)
         if value is None:
             result.append(zeros(primal))
-        elif type(value) is Mapped:
-            dtype = getattr(primal, "dtype", FLOAT64)
-            result.append(value if value.dtype == dtype else value.astype(dtype))
-        elif type(value) is Tracer:
-            dtype = getattr(primal, "dtype", FLOAT64)
-            if (type(value._primal) is not type(primal) and type(value._primal) is not Mapped) or value.dtype != dtype:
-                value = in_kind(value, np.ndarray if type(primal) is Mapped else type(primal), dtype)
-            result.append(value)
-        elif type(primal) is not np.ndarray and type(primal) is not Mapped:
-            result.append(float(value) if type(primal) is float else quietly(primal.dtype.type, value))
+        elif type(value) in TRACERS:
+            result.append(_settled_tracer(value, primal))
+        elif _type_of(primal) is not np.ndarray:
+            result.append(float(value) if _type_of(primal) is float else quietly(primal.dtype.type, value))
         else:
             if type(value) is not np.ndarray:
                 value = np.asarray(value)

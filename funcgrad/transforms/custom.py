@@ -24,7 +24,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError
-from funcgrad.mapped import OPEN, contents, crossed, is_any, mapping_of
+from funcgrad.mapped import OPEN, contents, crossed, is_wrong, mapping_of
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.scopes import in_scope_of, scope_of
@@ -296,7 +296,7 @@ class CustomFunction:
         def tangents(*ts: Any) -> list[Any]:
             found = self._tangents(call, operands, constants, ts)
             for one in found:
-                if not (type(one) is Tracer and one._scope is ts[0]._scope) and is_any(raw(one) != 0):
+                if not (type(one) is Tracer and one._scope is ts[0]._scope) and is_wrong(raw(one) != 0):
                     raise InputValueError(
                         f"the jvp rule of {self._name} returns a tangent that is not linear in those that it got: it is not zero, and does "
                         "not depend on them"

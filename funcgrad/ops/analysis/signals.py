@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import TRACERS, Mapped, is_all, is_any, is_mapped, lined_up
+from funcgrad.mapped import TRACERS, Mapped, is_all, is_mapped, is_wrong, lined_up
 from funcgrad.ops.elementwise import where
 from funcgrad.ops.indexing import pick, scatter
 from funcgrad.ops.structural import reshape
@@ -204,7 +204,7 @@ def _double(x: Any, dtype: Any = np.float64) -> Any:
 
 def _repeating(x: Any, xp: Any, fp: Any, period: Any) -> tuple[Any, Any, Any]:
     """The arguments of interpolation reduced to one period, with a knot more on either side."""
-    if is_any(raw(period) == 0):
+    if is_wrong(raw(period) == 0):
         raise ValueError("period must be a non-zero value")
     if xp.ndim != 1 or fp.ndim != 1:
         raise ValueError("Data points must be 1-D sequences")

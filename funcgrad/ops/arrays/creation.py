@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import TRACERS, Mapped, bare, one_example
+from funcgrad.mapped import TRACERS, contents, one_example
 from funcgrad.ops.arrays.ranges import arange, linspace
 from funcgrad.ops.structural import broadcast_to, concatenate, copy, ravel, reshape, stack
 from funcgrad.ops.updates import in_dtype
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import holds_tracer, raw, shape_of
+from funcgrad.staged import Staged
 
 
 def laid_out(x: Any, order: str | None) -> Any:
@@ -75,6 +76,17 @@ def asanyarray(a: Any, dtype: Any = None, order: Any = None, **options: Any) -> 
     return asarray(a, dtype, order, **options) if holds_tracer(a) else np.asanyarray(a, dtype, order, **options)
 
 
+def check_finite(x: Any) -> None:
+    """Refuse what is infinite or NaN, where that can be known.
+
+    Raises:
+        ValueError: an element is.
+    """
+    *_, plain = contents(x)
+    if type(plain) is not Staged:
+        np.asarray_chkfinite(plain)
+
+
 def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
     """numpy.asarray_chkfinite that also takes tracers, as `asarray` does.
 
@@ -95,7 +107,7 @@ def asarray_chkfinite(a: Any, dtype: Any = None, order: Any = None) -> Any:
         3.0
     """
     result = asarray(a, dtype, order)
-    np.asarray_chkfinite(bare(result))
+    check_finite(result)
     return result
 
 
@@ -247,7 +259,7 @@ def full_like(a: Any, fill_value: Any, dtype: Any = None, order: Any = "K", subo
         3.0
     """
     plain = raw(a)
-    if type(plain) is Mapped:
+    if type(plain) in TRACERS:
         plain = one_example(plain)
     if not holds_tracer(fill_value):
         return np.full_like(plain, fill_value, dtype, order, subok, shape, **options)
@@ -272,11 +284,11 @@ class Joiner:
         pieces = [item if isinstance(item, str) else _as_piece(item) for item in items]
         numbers = [piece for piece in pieces if not isinstance(piece, str)]
         ends = np.cumsum([0, *(np.size(raw(piece)) for piece in numbers)]).tolist()
-        places = (_places(start, raw(piece)) for start, piece in zip(ends, numbers, strict=False))
+        places = (_places(start, one_example(piece)) for start, piece in zip(ends, numbers, strict=False))
         # NumPy joins the places at which the numbers stand: that says where each of them goes.
         joined = self._joiner[tuple(piece if isinstance(piece, str) else next(places) for piece in pieces)]
-        plain = [raw(piece) for piece in numbers]
-        dtype = np.result_type(*(value.dtype if isinstance(value, np.ndarray) else value for value in plain))
+        plain = [one_example(piece) if shape_of(piece) else raw(piece) for piece in numbers]
+        dtype = np.result_type(*(value.dtype if hasattr(value, "dtype") else value for value in plain))
         whole = concatenate([ravel(piece if type(piece) in TRACERS else np.asarray(piece)) for piece in numbers])
         return whole.astype(dtype, copy=False)[joined]
 

@@ -28,6 +28,7 @@ from funcgrad.primitive import register_all
 from funcgrad.rules import general
 from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.values import raw, shape_of, unbroadcast
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
 
 _IS_NUMPY_2 = np.lib.NumpyVersion(np.__version__) >= "2.0.0"
@@ -288,10 +289,11 @@ def lstsq(a: Any, b: Any, rcond: Any = None if _IS_NUMPY_2 else "warn") -> Any:
     x, residuals, rank, s = unpack(_lstsq(a, b, raw(rcond)), _lstsq_cores(a, b), reals=(1, 2, 3))
     m, n = shape_of(a)
     found: Any = raw(rank)[0]
-    is_mapped = type(found) is Mapped
-    if not is_mapped:
+    if type(found) is Staged:  # a program has one shape: that of the residuals of a matrix of full rank
+        return x, residuals if n < m else residuals[:0], found.astype(np.int32), s
+    if type(found) is not Mapped:
         return x, residuals if int(found) == n < m else residuals[:0], np.int32(found), s
-    is_full = found == n
+    is_full = np.equal(found, n)
     if n < m and is_any(is_full) and not is_all(is_full):
         return by_examples(lstsq)(a, b, rcond)  # which raises: some examples have residuals
     return x, residuals if n < m and is_all(is_full) else residuals[:0], found.astype(np.int32), s

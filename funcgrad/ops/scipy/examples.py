@@ -20,8 +20,9 @@ from funcgrad.errors import ConcretizationError, TreeError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, is_mapped, lined_up, mapping_of, taken_apart, traced_in
 from funcgrad.rules.batching import BatchRule, hidden, inner_mapping, unhidden
 from funcgrad.rules.values import raw, shape_of
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import Tracer, innermost_of
 
 Function = Callable[..., Any]
 F = TypeVar("F", bound=Function)
@@ -40,6 +41,9 @@ def is_differentiated(*values: Any) -> bool:
 def on_plain(function: Function, *operands: Any) -> Any:
     """A function of operands that are broadcast, on the values of tracers and mapped ones: its result counts as constant."""
     values = [raw(operand) for operand in operands]
+    found = innermost_of(values)
+    if type(found) is Staged:
+        return found.recorded(function, tuple(values), {})
     mapping = mapping_of(*values)
     return function(*values) if mapping is None else Mapped(on_plain(function, *lined_up(values, mapping)), mapping)
 

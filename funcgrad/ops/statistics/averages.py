@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import TRACERS, Mapped, is_all, is_any
+from funcgrad.mapped import TRACERS, is_any, is_wrong
 from funcgrad.ops.extremes import max as max_of
 from funcgrad.ops.extremes import min as min_of
 from funcgrad.ops.structural import concatenate, normalized_axes, reshape, transpose
@@ -47,7 +47,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         dtype = np.result_type(a.dtype, weights.dtype, *(("f8",) if a.dtype.kind in "iub" else ()))
         weights = weights.astype(dtype, copy=False)
         total = np.sum(weights, axis, **options)
-        if is_any(raw(total) == 0.0):
+        if is_wrong(raw(total) == 0.0):
             raise ZeroDivisionError("Weights sum to zero, can't be normalized")
         mean = np.sum(a * weights, axis, **options) / total
     if not returned:
@@ -72,13 +72,13 @@ def _variables(m: Any, rowvar: bool, dtype: np.dtype[Any], keeps_one_row: bool) 
 
 def _checked_weights(weights: Any, name: str, count: int) -> Any:
     weights = weights.astype(float) if isinstance(weights, (np.ndarray, Tracer)) else np.asarray(weights, float)
-    if name == "fweights" and not is_all(raw(weights) == np.around(raw(weights))):
+    if name == "fweights" and is_wrong(raw(weights) != np.around(raw(weights))):
         raise TypeError("fweights must be integer")
     if weights.ndim > 1:
         raise RuntimeError(f"cannot handle multidimensional {name}")
     if weights.shape[0] != count:
         raise RuntimeError(f"incompatible numbers of samples and {name}")
-    if is_any(raw(weights) < 0):
+    if is_wrong(raw(weights) < 0):
         raise ValueError(f"{name} cannot be negative")
     return weights
 
@@ -134,8 +134,9 @@ def _degrees_of_freedom(count: int, ddof: int, weights: Any, importance: Any, to
         freedom = total - ddof * sum(weights * importance) / total
     is_used_up = raw(freedom) <= 0
     if is_any(is_used_up):
-        warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=4)
-        return np.where(is_used_up, 0.0, freedom) if type(is_used_up) is Mapped else 0.0
+        if is_wrong(is_used_up):
+            warnings.warn("Degrees of freedom <= 0 for slice", RuntimeWarning, stacklevel=4)
+        return np.where(is_used_up, 0.0, freedom) if type(is_used_up) in TRACERS else 0.0
     return freedom
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import TRACERS, Mapped
+from funcgrad.mapped import TRACERS, Mapped, is_any
 from funcgrad.ops.arrays.ranges import linspace
 from funcgrad.ops.extremes import max as max_of
 from funcgrad.ops.extremes import min as min_of
@@ -34,8 +34,10 @@ def _edges(a: Any, bins: Any, ends: Any, found: np.ndarray) -> Any:
     if type(a) not in TRACERS or ends is not None or not _is_number(bins) or not a.size:
         return found
     first, last = min_of(a), max_of(a)
-    if raw(first) == raw(last):
-        first, last = first - 0.5, last + 0.5
+    is_one = raw(first) == raw(last)
+    if is_any(is_one):
+        half = np.where(is_one, 0.5, 0.0)
+        first, last = first - half, last + half
     return linspace(first, last, found.size, dtype=found.dtype)
 
 

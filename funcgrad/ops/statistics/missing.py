@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.mapped import Mapped, is_any
+from funcgrad.mapped import Mapped, is_any, is_wrong
 from funcgrad.ops.analysis.running import cumprod
 from funcgrad.ops.elementwise import where as where_of
 from funcgrad.ops.extremes import extreme_of, placed
@@ -95,7 +95,7 @@ def nanmean(a: Any, axis: Any = None, dtype: Any = None, out: None = None, keepd
     count = np.sum(~np.isnan(raw(a)), axis, np.intp, **options)
     total = np.sum(_filled(a, 0.0), axis, **_given(dtype=dtype), **options)
     mean = _divided(total, count)
-    if is_any(count == 0):
+    if is_wrong(count == 0):
         warnings.warn("Mean of empty slice", RuntimeWarning, stacklevel=3)
     return mean
 
@@ -132,8 +132,9 @@ def nanvar(
     total = np.sum(squares, axis, **_given(dtype=dtype, keepdims=keepdims), **chosen)
     freedom = np.sum(~missing, axis, np.intp, **_given(keepdims=keepdims), **chosen) - ddof
     var = _divided(total, freedom)
-    if is_any(freedom <= 0):
+    if is_wrong(freedom <= 0):
         warnings.warn("Degrees of freedom <= 0 for slice.", RuntimeWarning, stacklevel=3)
+    if is_any(freedom <= 0):
         var = where_of(freedom <= 0, raw(var).dtype.type(np.nan), var)[()]
     return var
 

@@ -18,7 +18,9 @@ from funcgrad.primitive import Operation
 from funcgrad.rules import general, products
 from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import is_complex, raw, shape_of, unbroadcast
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
+from funcgrad.tracer import innermost_of
 
 # ------------------------------------------------------------------------------------------------ logsumexp
 
@@ -89,7 +91,9 @@ def _sign(operands: Any, axis: Any, keepdims: bool) -> Any:
         *arrays, axes, keepdims = _in_front(values, axis, keepdims, mapping)
         return Mapped(_sign(arrays, axes, keepdims), mapping)
     a, *weights = values
-    return special.logsumexp(a, axis, *(weights or [None]), keepdims, True)[1]
+    given = (a, axis, *(weights or [None]), keepdims, True)
+    found = innermost_of(values)
+    return (found.recorded(special.logsumexp, given, {}) if type(found) is Staged else special.logsumexp(*given))[1]
 
 
 def _define(function: Any, name: str, has_weights: bool) -> Any:

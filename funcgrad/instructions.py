@@ -1,0 +1,96 @@
+"""Variables and instructions: what programs consist of.
+
+Owns their form. How they come about belongs to `funcgrad.staged`, what is made of them to `funcgrad.transforms.compile`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Line = tuple[str, int]
+NUMBERS = (float, int, bool, complex)
+"""Python's numbers: where all operands of an instruction are such, its result is one."""
+
+
+class Variable:
+    """A value of a program.
+
+    Attributes:
+        kind: the type of the value: float, int, bool, complex, a scalar type of NumPy's, or np.ndarray.
+        shape, dtype: NumPy's.
+    """
+
+    __slots__ = ("dtype", "kind", "shape")
+
+    def __init__(self, value: Any) -> None:
+        self.kind: type = type(value)
+        self.shape: tuple[int, ...] = np.shape(value)
+        self.dtype: np.dtype[Any] = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.result_type(value)
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number of Python's."""
+        return self.kind in NUMBERS
+
+
+class Instruction:
+    """A call in a program.
+
+    Attributes:
+        function: a ufunc or a function of NumPy's, or a pure function of funcgrad's own.
+        args, options: its arguments, with variables where values of the program go, also in tuples, lists and dicts.
+        output: a variable, or a tuple of variables and None.
+        line: where in the user's code it comes from: file and number.
+    """
+
+    __slots__ = ("args", "function", "line", "options", "output")
+
+    def __init__(
+        self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], output: Any, line: Line | None
+    ) -> None:
+        self.function = function
+        self.args = args
+        self.options = options
+        self.output = output
+        self.line = line
+
+    @property
+    def inputs(self) -> list[Variable]:
+        """The variables among its arguments."""
+        found: list[Variable] = []
+        _collect((self.args, self.options), found)
+        return found
+
+    @property
+    def outputs(self) -> list[Variable]:
+        """The variables that it gives."""
+        return [self.output] if type(self.output) is Variable else [one for one in self.output if one is not None]
+
+
+def _collect(value: Any, found: list[Variable]) -> None:
+    kind = type(value)
+    if kind is Variable:
+        found.append(value)
+    elif isinstance(value, (tuple, list)):
+        for one in value:
+            _collect(one, found)
+    elif kind is dict:
+        for one in value.values():
+            _collect(one, found)
+
+
+def replaced(value: Any, by: Callable[[Any], Any], wanted: type) -> Any:
+    """A structure of arguments with each value of a type replaced."""
+    kind = type(value)
+    if kind is wanted:
+        return by(value)
+    if kind is tuple or kind is list:
+        return kind(replaced(one, by, wanted) for one in value)
+    if kind is dict:
+        return {key: replaced(one, by, wanted) for key, one in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return kind(*(replaced(one, by, wanted) for one in value))
+    return value

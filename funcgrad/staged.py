@@ -1,0 +1,347 @@
+"""The staged value: what stands for a number or an array while `jit` records a program.
+
+It is a value, as a mapped one is: a tracer of `grad` may hold it, and so may a mapped value. Every function of NumPy that meets it becomes
+an instruction of the program, and gives staged values. Each knows what the function gave for the arguments of the first call; that says
+shapes and dtypes without a second table of how they come about, but nobody may decide by it: a program serves other arguments too.
+
+Owns the recording: which calls become which instructions. What is made of them belongs to `funcgrad.transforms.compile`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import FunctionType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError
+from funcgrad.instructions import NUMBERS, Instruction, Line, Variable, replaced
+from funcgrad.primitive import SCALARS
+from funcgrad.tape import Scope
+from funcgrad.tracer import TRACERS, Tracer, innermost_of
+
+_HOME = str(Path(__file__).parent)
+_NUMPY = str(Path(np.__file__).parent)
+OPERATORS: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "divmod": np.divmod,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+    "pow": np.power,
+}
+COMPARISONS: dict[str, Any] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+
+
+OF_SHAPES = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type, np.isscalar})
+"""Functions that look at shapes and dtypes only: their results are plain."""
+
+OF_VALUES = frozenset(
+    {np.nonzero, np.flatnonzero, np.argwhere, np.extract, np.compress, np.unique, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d}
+    | {np.trim_zeros}
+    | {getattr(np, name) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values") if hasattr(np, name)}
+)
+"""Functions whose results have other shapes for other values."""
+
+
+class Recording:
+    """The instructions of a program while its function runs.
+
+    Attributes:
+        scope: marks whose staged values are in use.
+        instructions: so far.
+        is_careful: whether derivatives are recorded with strong zeros: then nothing need be watched.
+        watched: variables in which a NaN means that the careful program must answer instead.
+        holds: constants that must not change while the program lives.
+    """
+
+    def __init__(self, scope: Scope, is_careful: bool) -> None:
+        self.scope = scope
+        self.instructions: list[Instruction] = []
+        self.is_careful = is_careful
+        self.watched: list[Staged] = []
+        self._inside: set[Any] = set()
+
+    def input(self, value: Any) -> Staged:
+        """A staged value for an argument of the program."""
+        return Staged(value, Variable(value), self)
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """Record a call, at least one of whose arguments is staged."""
+        len(self.scope.records)  # raises where the recording has ended
+        if function in OF_SHAPES:
+            return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
+        self._check_shapes(function, args)
+        if type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in self._inside:
+            found = self._in_parts(function, args, options)
+            if found is not NotImplemented:
+                return found
+        values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
+        scalar = None
+        if not options and all(type(one) in NUMBERS for one in values):
+            scalar = SCALARS.get(function)
+        answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
+        if type(answer) is np.float64 and not any(isinstance(one, (np.ndarray, np.generic)) for one in values):
+            answer = float(answer)
+        if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
+            return answer
+        variables: list[Variable | None] = []
+        made = self._staged(answer, variables)
+        if not variables:
+            return answer
+        output: Any = variables[0] if type(made) is Staged else tuple(variables)
+        args, options = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        self.instructions.append(Instruction(function, args, options, output, _line()))
+        return made
+
+    def _in_parts(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """A call of a function of our own as the calls of NumPy's that it makes; NotImplemented where it needs to see plain values."""
+        before = len(self.instructions)
+        self._inside.add(function)
+        try:
+            found = function(*args, **options)
+        except Exception:
+            del self.instructions[before:]
+            return NotImplemented
+        finally:
+            self._inside.discard(function)
+        plain = function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
+        if _is_same(replaced(found, _value, Staged), plain):
+            return found
+        del self.instructions[before:]
+        return NotImplemented
+
+    def _check_shapes(self, function: Any, args: tuple[Any, ...]) -> None:
+        """A function whose result has another shape for other values cannot be part of a program.
+
+        Raises:
+            ConcretizationError: it is one of NumPy's, or an index by a mask.
+        """
+        name = getattr(function, "__name__", "")
+        if function in OF_VALUES or (function is np.where and len(args) == 1):
+            raise ConcretizationError(
+                f"{self.scope.name}: np.{name} gives another shape for other values: use np.where(condition, x, 0.0) with all three "
+                f"arguments, or a fixed number of elements (np.sort, np.argsort, np.take){_place()}"
+            )
+        if name == "elements_of" and any(
+            type(one) is Staged and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
+        ):
+            raise ConcretizationError(
+                f"{self.scope.name}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){_place()}"
+            )
+
+    def _staged(self, answer: Any, variables: list[Variable | None]) -> Any:
+        if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
+            variable = Variable(answer)
+            variables.append(variable)
+            return Staged(answer, variable, self)
+        if isinstance(answer, (tuple, list)):
+            parts = [self._staged(one, variables) for one in answer]
+            return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
+        raise ConcretizationError(f"{self.scope.name}: a function gives a {type(answer).__name__}, which cannot be part of a program")
+
+
+def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """An elementwise function of Python numbers: by Python, or by NumPy where Python raises."""
+    try:
+        return scalar(*values)
+    except (ArithmeticError, ValueError):
+        answer = function(*values)
+        return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
+
+
+def _is_same(found: Any, plain: Any) -> bool:
+    """Whether two answers are the same: type, shape, dtype, numbers."""
+    if type(found) is not type(plain):
+        return False
+    if isinstance(plain, (tuple, list)):
+        return len(found) == len(plain) and all(map(_is_same, found, plain))
+    if isinstance(plain, (np.ndarray, np.generic)):
+        return found.shape == plain.shape and found.dtype == plain.dtype and np.array_equal(found, plain, plain.dtype.kind in "fc")
+    return bool(found is plain or found == plain or found != found)
+
+
+def _value(staged: Staged) -> Any:
+    return staged._value
+
+
+def _variable(staged: Staged) -> Any:
+    return staged._variable
+
+
+def _line() -> Line | None:
+    """The innermost line of code that is neither ours nor NumPy's."""
+    frame = sys._getframe(2)
+    while frame is not None:
+        name = frame.f_code.co_filename
+        if not name.startswith((_HOME, _NUMPY, "funcgrad.", "<")):
+            return name, frame.f_lineno
+        frame = frame.f_back  # type: ignore[assignment]
+    return None
+
+
+def _place() -> str:
+    """The user's line, for messages."""
+    line = _line()
+    return f" ({line[0]}, line {line[1]})" if line else ""
+
+
+class Staged(Tracer):
+    """A number or an array of a program that is being recorded: shape, dtype and operators are NumPy's."""
+
+    __slots__ = ("_recording", "_value", "_variable")
+
+    def __init__(self, value: Any, variable: Variable, recording: Recording) -> None:
+        self._value = value
+        self._variable = variable
+        self._recording = recording
+        self._scope = recording.scope
+
+    @property
+    def _primal(self) -> NoReturn:
+        self._refuse("the value")
+
+    @property
+    def value(self) -> NoReturn:
+        """There is none."""
+        self._refuse("the value")
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """NumPy's."""
+        return self._variable.shape
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._variable.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        return int(np.prod(self._variable.shape, dtype=int))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """NumPy's dtype."""
+        return self._variable.dtype
+
+    @property
+    def kind(self) -> type:
+        """The type of the value: a Python number's, a NumPy scalar's, or np.ndarray."""
+        return self._variable.kind
+
+    @property
+    def is_number(self) -> bool:
+        """Whether it is a number of Python's."""
+        return self._variable.is_number
+
+    @property
+    def is_careful(self) -> bool:
+        """Whether derivatives are recorded with strong zeros."""
+        return self._recording.is_careful
+
+    def stand_in(self) -> np.ndarray:
+        """An array that has its shape, dtype and layout alone."""
+        return np.empty_like(self._value)
+
+    def watch(self) -> None:
+        """It is a derivative by plain rules: a NaN in it means that strong zeros are needed."""
+        if not self._recording.is_careful:
+            self._recording.watched.append(self)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        found = innermost_of(inputs)
+        if type(found) is not Staged:
+            return type(found).__array_ufunc__(found, ufunc, method, *inputs, **kwargs)
+        if method == "at" or any(one is not None for one in kwargs.pop("out", ())):
+            return Tracer.__array_ufunc__(self, ufunc, "at", *inputs)
+        return found.recorded(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = innermost_of((args, kwargs))
+        if type(found) is not Staged:
+            return type(found).__array_function__(found, function, types, args, kwargs)
+        return found.recorded(function, args, kwargs)
+
+    def recorded(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """A call of which this is an innermost argument, as an instruction of the program."""
+        return self._recording.call(function, args, options)
+
+    def __bool__(self) -> NoReturn:  # noqa: PLE0304 - it raises
+        self._refuse(
+            "bool() (an if, a while, and, or, not, a boolean mask)",
+            "use np.where(condition, a, b) instead of if, & | ~ instead of and, or, not, np.where(mask, x, 0.0) instead of x[mask], "
+            "funcgrad.cond or funcgrad.while_loop; or name the argument in static_argnums, which makes a program for each of its values",
+        )
+
+    def __repr__(self) -> str:
+        return f"Staged({self.dtype}{list(self.shape)})"
+
+    def __format__(self, spec: str) -> str:
+        return repr(self)
+
+    def _refuse(self, what: str, remedy: str = "") -> NoReturn:
+        raise ConcretizationError(
+            f"{what} of a value of shape {self.shape}, {self.dtype} in {self._scope.name}{_place()}: a program is recorded for all values "
+            f"of its arguments, and cannot depend on one: {remedy or 'use functions of NumPy, or name the argument in static_argnums'}"
+        )
+
+
+TRACERS.add(Staged)
+
+
+def _operator(ufunc: Any, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    def operator(x: Any, y: Any) -> Any:
+        operands = (y, x) if is_reflected else (x, y)
+        found = innermost_of(operands)
+        if type(found) is Staged:
+            return found.recorded(ufunc, operands, {})
+        return type(found).__array_ufunc__(found, ufunc, "__call__", *operands)
+
+    return operator
+
+
+def _unary(ufunc: Any) -> Callable[[Any], Any]:
+    return lambda x: x.recorded(ufunc, (x,), {})
+
+
+for _name, _ufunc in OPERATORS.items():
+    setattr(Staged, f"__{_name}__", _operator(_ufunc))
+    setattr(Staged, f"__r{_name}__", _operator(_ufunc, is_reflected=True))
+    setattr(Staged, f"__i{_name}__", _operator(_ufunc))
+setattr(Staged, "__matmul__", _operator(np.matmul))  # noqa: B010 - as the others
+setattr(Staged, "__rmatmul__", _operator(np.matmul, is_reflected=True))  # noqa: B010
+_POWERS: dict[Any, Any] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
+
+
+def _power(x: Any, y: Any) -> Any:
+    """The operator **, in which NumPy too takes these functions for powers of arrays of floating-point numbers."""
+    if type(x) is Staged and type(y) in (int, float) and y in _POWERS and x.dtype.kind in "fc" and not x._variable.is_number:
+        return x.recorded(_POWERS[y], (x,), {})
+    return _operator(np.power)(x, y)
+
+
+setattr(Staged, "__pow__", _power)  # noqa: B010
+for _name, _ufunc in COMPARISONS.items():
+    setattr(Staged, f"__{_name}__", _operator(_ufunc))
+for _name, _ufunc in SIGNS.items():
+    setattr(Staged, f"__{_name}__", _unary(_ufunc))

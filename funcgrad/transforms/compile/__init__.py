@@ -1,0 +1,3 @@
+"""`jit`: the calls that a function makes, compiled to straight-line NumPy code."""
+
+from funcgrad.transforms.compile.jit import jit as jit

@@ -1,0 +1,54 @@
+"""Common subexpressions: the same call of the same values is made once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from funcgrad.instructions import Instruction, Variable, replaced
+from funcgrad.transforms.compile.program import Program
+
+
+def with_common_subexpressions_merged(program: Program) -> Program:
+    """The program with each call made once. All its functions are pure."""
+    known: dict[Any, Instruction] = {}
+    instead: dict[Variable, Variable] = {}
+
+    def now(one: Variable) -> Variable:
+        return instead.get(one, one)
+
+    kept = []
+    for instruction in program.instructions:
+        args, options = replaced(instruction.args, now, Variable), replaced(instruction.options, now, Variable)
+        key = _key((instruction.function, args, options, [one.kind for one in instruction.outputs]))
+        first = known.get(key) if key is not None else None
+        if first is not None:
+            instead.update(zip(instruction.outputs, first.outputs, strict=True))
+            continue
+        made = Instruction(instruction.function, args, options, instruction.output, instruction.line)
+        kept.append(made)
+        if key is not None:
+            known[key] = made
+    outputs, watched = replaced([program.outputs, program.watched], now, Variable)
+    return Program(program.name, program.inputs, kept, outputs, list(dict.fromkeys(watched)))
+
+
+def _key(value: Any) -> Any:
+    """What two equal arguments have in common, and different ones not; None for an argument that cannot be told."""
+    kind = type(value)
+    if kind is np.ndarray:
+        return (kind, value.shape, value.dtype, value.tobytes()) if value.nbytes <= 1024 else (kind, id(value))
+    if isinstance(value, (tuple, list)):
+        return (kind, *map(_key, value))
+    if kind is dict:
+        return (kind, *((key, _key(one)) for key, one in sorted(value.items())))
+    if kind is slice:
+        return kind, value.start, value.stop, value.step
+    if isinstance(value, (float, complex, np.generic)):
+        return kind, repr(value)  # 0.0 is not -0.0
+    try:
+        hash(value)
+    except TypeError:
+        return kind, id(value)
+    return kind, value
