@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import TRACERS, Mapped, is_any
+from funcgrad.mapped import TRACERS, Mapped, is_any, one_example
 from funcgrad.ops.arrays.creation import asarray, laid_out
 from funcgrad.ops.arrays.joining import broadcast_arrays
 from funcgrad.ops.elementwise import where
@@ -76,7 +76,7 @@ def _number_of_choice(number: Any, choices: int, mode: str) -> Any:
 
 def _common_dtype(values: Any) -> np.dtype[Any]:
     """The dtype that NumPy finds for all values together, in which Python numbers count for less."""
-    return np.result_type(*(each if type(each) in (int, float, complex) else as_array(each).dtype for each in map(raw, values)))
+    return np.result_type(*(each if type(each) in (int, float, complex) else one_example(each) for each in map(raw, values)))
 
 
 def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
