@@ -65,7 +65,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
             leaves, treedef = tree.flatten(output)
             axes = _spread(name, "out_axes", out_axes, output)
             paths = tree.flatten_with_path(output)[0]
-            inputs = {id(bare(leaf)) for one in examples.arguments for leaf in one.leaves}
+            inputs = {id(innermost_value(leaf)) for one in examples.arguments for leaf in one.leaves}
             results = [_taken_out(name, path, leaf, axis, scope, inputs) for (path, _), leaf, axis in zip(paths, leaves, axes, strict=True)]
         finally:
             end_mapping(scope)

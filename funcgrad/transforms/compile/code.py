@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import linecache
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,6 +13,7 @@ import numpy as np
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.primitive import SCALARS
 from funcgrad.replay import has_nan
+from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
 from funcgrad.transforms.compile.memory import Plan, planned
 from funcgrad.transforms.compile.program import Program
@@ -35,8 +36,20 @@ class Code:
         linecache.cache[name] = len(self.text), None, self.text.splitlines(True), name
         exec(compile(self.text, name, "exec"), self._namespace)
         self.function: Callable[..., Any] = self._namespace["program"]
+        self._arenas: list[list[np.ndarray]] = []
 
-    def arena(self) -> list[np.ndarray]:
+    def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
+        """The outputs; None where a watched derivative has a NaN. Without floating-point warnings."""
+        arenas = self._arenas
+        try:
+            arena = arenas.pop()  # nobody else has it meanwhile: programs run on many threads
+        except IndexError:
+            arena = self._arena()
+        found = quietly(self.function, *leaves, *arena)
+        arenas.append(arena)
+        return found  # type: ignore[no-any-return]
+
+    def _arena(self) -> list[np.ndarray]:
         """Buffers for one run at a time."""
         memories = [np.empty(size, np.uint8) for size in self._plan.sizes]
         return [np.ndarray(shape, dtype, memories[n]) for n, shape, dtype in self._plan.layout]

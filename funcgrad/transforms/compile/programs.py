@@ -1,0 +1,102 @@
+"""Programs of one function of leaves: recorded when first needed, found again by the types of the leaves, run."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad import tree
+from funcgrad.errors import ConcretizationError, InputTypeError
+from funcgrad.instructions import NUMBERS
+from funcgrad.mapped import OPEN
+from funcgrad.silence import quietly
+from funcgrad.staged import Recording, Staged
+from funcgrad.tape import Label, close_scope, open_scope, thread
+from funcgrad.tracer import TRACERS, Tracer, plain_array
+from funcgrad.transforms.compile.code import Code
+from funcgrad.transforms.compile.dead import without_dead_code
+from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.subexpressions import with_common_subexpressions_merged
+
+PASSES: list[Callable[[Program], Program]] = [without_dead_code, with_common_subexpressions_merged, without_dead_code]
+"""What is done to a program before code is made of it, in this order."""
+
+Applied = Callable[..., Any]
+
+
+def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = False) -> tuple[Program, tree.TreeDef]:
+    """The program of a function of leaves, and the structure of its output.
+
+    Raises:
+        ConcretizationError: the function depends on a value, or an output on a tracer of the code around.
+        InputTypeError: an output is no number and no array.
+    """
+    around, thread.scope = thread.scope, None  # a program depends on no transform around it
+    scope = open_scope(Label(f"jit of {name}"), Tracer)
+    scope.size = 1  # as a mapping: its values carry themselves what they depend on
+    OPEN.append(scope)
+    recording = Recording(scope, is_careful)
+    try:
+        inputs = [recording.input(leaf) for leaf in leaves]
+        found, treedef = quietly(lambda: tree.flatten(f(*inputs)))
+        outputs = [_result(name, one, recording) for one in found]
+    finally:
+        OPEN.remove(scope)
+        close_scope(scope)
+        scope.root = None
+        scope.holds.release()
+        thread.scope = around
+    watched = [one._variable for one in recording.watched]
+    return Program(name, [one._variable for one in inputs], recording.instructions, outputs, watched), treedef
+
+
+def _result(name: str, value: Any, recording: Recording) -> Any:
+    """An output as a variable or a constant."""
+    if type(value) is Staged and value._recording is recording:
+        return value._variable
+    if type(value) in TRACERS:
+        raise ConcretizationError(f"jit of {name}: an output is a traced value of the code around it: pass it as an argument")
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return np.array(plain_array(value))
+    if isinstance(value, (np.generic, *NUMBERS)):
+        return value
+    raise InputTypeError(f"jit of {name}: an output is {value!r:.60} ({type(value).__name__}), no number and no array")
+
+
+def passed(program: Program) -> Program:
+    """A program after all passes."""
+    for each in PASSES:
+        program = each(program)
+    return program
+
+
+class Entry:
+    """A program of a function for one type of each leaf, ready to run.
+
+    Attributes:
+        program: before any pass.
+        code: the generated function.
+        out_tree: the structure of the output.
+    """
+
+    def __init__(self, name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = False) -> None:
+        self._name, self._f = name, f
+        self._lock = threading.Lock()
+        self._careful: Entry | None = None
+        self.program, self.out_tree = recorded(name, f, leaves, is_careful)
+        self.code = Code(passed(self.program))
+
+    def run(self, leaves: Sequence[Any]) -> Sequence[Any]:
+        """The leaves of the output."""
+        found = self.code.run(leaves)
+        return self._carefully(leaves).run(leaves) if found is None else found
+
+    def _carefully(self, leaves: Sequence[Any]) -> Entry:
+        """The program whose derivatives have strong zeros, for arguments at which the plain one has a NaN."""
+        with self._lock:
+            if self._careful is None:
+                self._careful = Entry(self._name, self._f, leaves, is_careful=True)
+            return self._careful

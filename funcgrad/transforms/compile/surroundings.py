@@ -1,0 +1,166 @@
+"""What a function reads beside its arguments, and whether it is still the same: a program holds it as constants.
+
+Owns how that is found: cells of closures, global variables by the names that the code has, defaults, attributes of bound objects, what
+is in their lists, tuples and dicts, and the same for the functions reached. Arrays found are read-only as long as a program holds them:
+what would write into one raises, instead of leaving the program behind.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from funcgrad.tape import Holds
+from funcgrad.tracer import TRACERS
+
+_LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "funcgrad"})
+_MISSING = object()
+_WATCHED_LENGTH = 1000
+"""Longer lists, tuples and dicts are watched as wholes."""
+
+
+class Surroundings:
+    """What a function reads, as it was when this was made.
+
+    Attributes:
+        holds_tracer: whether there is a tracer of a transform around in it: then no program can stand for the function.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._holds = Holds()
+        self._entries: list[tuple[Callable[[Any], Any], Any, Any]] = []
+        self.holds_tracer = False
+        self._seen: dict[int, Any] = {}
+        self._names = _names_in(function)
+        waiting = [function]
+        while waiting:
+            value = waiting.pop()
+            for read, key, found in self._parts(value):
+                self._entries.append((read, key, found))
+                waiting += self._entered(found)
+
+    def _entered(self, value: Any) -> list[Any]:
+        """A value that has parts of its own to be looked at."""
+        kind = type(value)
+        if kind in TRACERS:
+            self.holds_tracer = True
+        if kind is np.ndarray:
+            self._holds.add(value)
+        if kind in _ATOMS or kind in TRACERS or isinstance(value, (np.ndarray, np.generic, type)) or id(value) in self._seen:
+            return []
+        self._seen[id(value)] = value
+        return [value]
+
+    def _parts(self, value: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        if isinstance(value, types.FunctionType):
+            yield from _cells(value)
+            yield from self._of_dict(value.__dict__, value.__dict__)
+            if not _is_of_library(value.__globals__.get("__name__")):
+                yield from self._of_dict(value.__globals__, self._names)
+                yield from ((_defaults, value, value.__defaults__), (_keyword_defaults, value, value.__kwdefaults__))
+        elif isinstance(value, types.MethodType):
+            yield _attribute_of(value, "__func__")
+            yield _attribute_of(value, "__self__")
+        elif isinstance(value, functools.partial):
+            for name in ("func", "args", "keywords"):
+                yield _attribute_of(value, name)
+        elif isinstance(value, (list, tuple)):
+            if len(value) <= _WATCHED_LENGTH:
+                yield from ((value.__getitem__, n, one) for n, one in enumerate(value))
+            yield len, value, len(value)
+        elif type(value) is dict:
+            if len(value) <= _WATCHED_LENGTH:
+                yield from self._of_dict(value, value)
+            yield len, value, len(value)
+        elif isinstance(value, types.ModuleType):
+            if not _is_of_library(value.__name__):
+                yield from self._of_dict(value.__dict__, self._names)
+        else:
+            attributes = getattr(value, "__dict__", {})
+            wanted = attributes if _is_of_library(type(value).__module__) else self._names
+            yield from self._of_dict(attributes, wanted)
+
+    def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        yield from ((values.get, name, values[name]) for name in names if name in values)
+
+    def are_same(self) -> bool:
+        """Whether the function still reads what it read."""
+        for read, key, value in self._entries:
+            found = read(key)
+            if found is not value and not (type(found) is type(value) and type(value) in _ATOMS and found == value):
+                return False
+        return True
+
+
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.float64, types.BuiltinFunctionType, types.CodeType})
+
+
+def _is_of_library(module: Any) -> bool:
+    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+
+
+def _cells(function: types.FunctionType) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+    for cell in function.__closure__ or ():
+        yield _contents, cell, _contents(cell)
+
+
+def _contents(cell: Any) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # empty still
+        return _MISSING
+
+
+def _defaults(function: Any) -> Any:
+    return function.__defaults__
+
+
+def _keyword_defaults(function: Any) -> Any:
+    return function.__kwdefaults__
+
+
+def _attribute_of(value: Any, name: str) -> tuple[Callable[[Any], Any], Any, Any]:
+    return functools.partial(getattr, value), name, getattr(value, name)
+
+
+def _names_in(function: Any) -> set[str]:
+    """The names of global variables and attributes in the code of a function and of those that it reaches."""
+    found: set[str] = set()
+    seen: set[int] = set()
+    waiting = [function]
+    while waiting:
+        one = waiting.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if isinstance(one, types.CodeType):
+            found.update(one.co_names)
+            waiting += [const for const in one.co_consts if isinstance(const, types.CodeType)]
+        elif isinstance(one, types.FunctionType):
+            waiting += [_contents(cell) for cell in one.__closure__ or ()]
+            if not _is_of_library(one.__globals__.get("__name__")):
+                waiting.append(one.__code__)
+                waiting += [one.__globals__[name] for name in _code_names(one.__code__) if name in one.__globals__]
+        elif isinstance(one, types.MethodType):
+            waiting += [one.__func__, one.__self__]
+        elif isinstance(one, functools.partial):
+            waiting += [one.func, *one.args, *one.keywords.values()]
+        elif isinstance(one, (list, tuple)):
+            waiting += one[:_WATCHED_LENGTH]
+        elif hasattr(one, "__dict__") and not isinstance(one, (type, types.ModuleType)):
+            waiting += list(one.__dict__.values())
+            waiting += [each for each in vars(type(one)).values() if isinstance(each, types.FunctionType)]
+    return found
+
+
+def _code_names(code: types.CodeType) -> set[str]:
+    names = set(code.co_names)
+    for const in code.co_consts:
+        if isinstance(const, types.CodeType):
+            names |= _code_names(const)
+    return names
