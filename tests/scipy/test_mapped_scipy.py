@@ -401,8 +401,8 @@ def test_all_examples_at_once(name: str, monkeypatch: pytest.MonkeyPatch):
     def refuse(*args: Any) -> Any:
         raise AssertionError("one example after the other")
 
-    monkeypatch.setattr(batching, "looped", refuse)
-    monkeypatch.setattr(examples, "unhidden", refuse)
+    monkeypatch.setattr(batching, "call_of_one", refuse)
+    monkeypatch.setattr(examples, "call_of_one", refuse)
     np.testing.assert_allclose(vmap(case.f)(*case.args), wanted, rtol=1e-12, atol=1e-14)
     argnums = tuple(range(case.orders, len(case.args)))
     for found in (
