@@ -13,7 +13,7 @@ from funcgrad.mapped import TRACERS, Mapped, bare, end_mapping, open_mapping
 from funcgrad.rules.values import shape_of
 from funcgrad.tape import Label, Scope, check_open, thread
 from funcgrad.tracer import plain_array
-from funcgrad.transforms.arguments import checked_function, looks_like, named
+from funcgrad.transforms.arguments import at, checked_function, looks_like, named
 
 Axes = Any  # int | None, or a tree of them
 
@@ -151,7 +151,7 @@ class _Leaves:
             axis = self.axes[n]
             if axis is None:
                 continue
-            where = f"{place}{' at ' + path if path else ''}"
+            where = f"{place}{at(path)}"
             self.leaves[n] = leaf = _as_leaf(name, where, leaf)
             ndim = len(shape_of(leaf))
             if not -ndim <= axis < ndim:
@@ -189,7 +189,7 @@ def _common_size(name: str, arguments: Sequence[_Leaves]) -> int:
 
 def _taken_out(name: str, path: str, leaf: Any, axis: int | None, scope: Any, given: set[int]) -> Any:
     """An output as the code around is to see it."""
-    where = f"the output{' at ' + path if path else ''}"
+    where = f"the output{at(path)}"
     is_mapped = type(leaf) is Mapped and leaf._scope is scope
     if type(leaf) in TRACERS:
         check_open(leaf._scope, scope, name)

@@ -153,10 +153,10 @@ def readonly(value: Any) -> Any:
     return view
 
 
-def closed_over(what: str) -> ConcretizationError:
+def closed_over(what: str, how: str = "as an argument") -> ConcretizationError:
     """The error for a function of the user's that brings traced values of its own into a call that is one record."""
     return ConcretizationError(
-        f"{what} uses a traced value of the code around it, whose derivative would be lost: pass it as an argument, or use "
+        f"{what} uses a traced value of the code around it, whose derivative would be lost: pass it {how}, or use "
         "funcgrad.stop_gradient(x) where it is to count as a constant"
     )
 

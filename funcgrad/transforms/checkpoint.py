@@ -27,10 +27,9 @@ from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
 from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import checked_function, looks_like, named, settled
+from funcgrad.transforms.arguments import checked_function, looks_like, named, replaced, settled
 from funcgrad.transforms.calls import closed_over, first_own, is_own, joined, on_behalf, parts_of, recorded
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
 

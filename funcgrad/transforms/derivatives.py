@@ -17,6 +17,7 @@ from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
+    at,
     checked_argnums,
     checked_function,
     checked_holomorphic,
@@ -361,9 +362,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
             raise TreeError(f"{name}: the output must have the argument's structure, {wanted}, got {got}")
         for (path, _), out, inside in zip(tree.flatten_with_path(kept.value)[0], kept.outputs, kept.leaves, strict=True):
             if shape_of(out) != shape_of(inside):
-                where = f" at {path}" if path else ""
                 raise InputValueError(
-                    f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
+                    f"{name}: the output{at(path)} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
         if any(is_complex(raw(out)) and not is_complex(raw(inside)) for out, inside in zip(kept.outputs, kept.leaves, strict=True)):
             raise InputTypeError(f"{name}: a complex output of a real argument: take its real and imaginary parts one by one, or use jvp")

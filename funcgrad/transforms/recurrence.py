@@ -24,10 +24,9 @@ from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw, shape_of
 from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import settled
+from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import first_own, is_own, joined, on_behalf, owned, parts_of, recorded
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
 

@@ -19,11 +19,11 @@ from funcgrad import tree
 from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, NoRuleError
 from funcgrad.mapped import OPEN, TRACERS, bare, mapping_of
 from funcgrad.rules.values import is_complex, raw
-from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named
+from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
-from funcgrad.transforms.implicit import replaced, solution
+from funcgrad.transforms.implicit import solution
 from funcgrad.transforms.mapped_calls import in_sight, out_of_sight
 from funcgrad.transforms.recording import with_aux
 from funcgrad.transforms.reverse import vjp
