@@ -22,13 +22,13 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, across, is_mapped, mapping_of
 from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
-from funcgrad.rule import Rule, accumulate
+from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
 from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import checked_function, looks_like, named, replaced, settled
-from funcgrad.transforms.calls import closed_over, first_own, is_own, joined, on_behalf, parts_of, recorded
+from funcgrad.transforms.arguments import checked_function, looks_like, named, replaced
+from funcgrad.transforms.calls import closed_over, first_own, hand_on, is_own, joined, lifted, on_behalf, parts_of, recorded, tangents_of
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
@@ -179,9 +179,7 @@ def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         return _pulled(call, operands, constants, saved, dict(zip(known, given, strict=True)))
 
     given = [parts[n] for n in known]
-    for parent, part in zip(record[1:-1], _checkpointed(pulled, operands, constants, saved, given), strict=True):
-        if part is not None:
-            accumulate(cotangents, parent, part)
+    hand_on(_checkpointed(pulled, operands, constants, saved, given), record, cotangents)
 
 
 def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: list[Any], given: dict[int, Any]) -> list[Any]:
@@ -216,7 +214,7 @@ def _push(record: Record, tangents: Any) -> Any:
             found: list[Any] = jvp(lambda *leaves: call.outputs(leaves, constants, saved), operands, given)[1]
         return found
 
-    given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+    given = tangents_of(record, tangents, operands)
     return joined(_checkpointed(pushed, operands, constants, saved, given))
 
 
@@ -234,8 +232,7 @@ def _checkpointed(
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
     call, operands, constants, saved = record[-1]
-    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
-    return (*record[:-1], (call, lifted, constants, saved))
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, saved))
 
 
 _RULE = Rule("checkpoint", _push, _pull, _lift)
