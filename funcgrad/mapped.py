@@ -316,22 +316,21 @@ setattr(Mapped, "__pow__", _power)  # noqa: B010 - as the others
 # ------------------------------------------------------------------------------------------------ scopes
 
 
-def open_mapping(label: Label, size: int) -> Scope:
-    """A scope for the values that a mapping makes of its arguments, `size` examples each."""
+@contextlib.contextmanager
+def mapping_scope(label: Label, size: int) -> Iterator[Scope]:
+    """A scope for the values that a mapping makes of its arguments, `size` examples each; results are to be taken out before it ends."""
     scope = open_scope(label, Tracer)
     scope.size = size
     scope.mapping = scope
     OPEN.append(scope)
-    return scope
-
-
-def end_mapping(scope: Scope) -> None:
-    """The function of a mapping has returned, and its results were taken out."""
-    OPEN.remove(scope)
-    root = scope.root
-    close_scope(scope)
-    if root is scope:
-        scope.root = None
-        scope.keepers = 0
-    if not root.keepers:
-        root.holds.release(scope.held)
+    try:
+        yield scope
+    finally:
+        OPEN.remove(scope)
+        root = scope.root
+        close_scope(scope)
+        if root is scope:
+            scope.root = None
+            scope.keepers = 0
+        if not root.keepers:
+            root.holds.release(scope.held)

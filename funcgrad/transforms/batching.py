@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import TRACERS, Mapped, bare, end_mapping, open_mapping
+from funcgrad.mapped import TRACERS, Mapped, bare, mapping_scope
 from funcgrad.rules.values import shape_of
 from funcgrad.tape import Label, Scope, check_open, thread
 from funcgrad.tracer import plain_array
@@ -58,8 +58,7 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
     @looks_like(f, "Mapped function")
     def mapped(*args: Any, **kwargs: Any) -> Any:
         examples = Examples(name, in_axes, args, kwargs)
-        scope = open_mapping(label, examples.size)
-        try:
+        with mapping_scope(label, examples.size) as scope:
             given, named_ones = examples.mapped(scope)
             output = f(*given, **named_ones)
             leaves, treedef = tree.flatten(output)
@@ -67,8 +66,6 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
             paths = tree.flatten_with_path(output)[0]
             inputs = {id(bare(leaf)) for one in examples.arguments for leaf in one.leaves}
             results = [_taken_out(name, path, leaf, axis, scope, inputs) for (path, _), leaf, axis in zip(paths, leaves, axes, strict=True)]
-        finally:
-            end_mapping(scope)
         return tree.unflatten(treedef, results)
 
     return mapped

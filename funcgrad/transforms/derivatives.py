@@ -10,7 +10,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import Mapped, end_mapping, is_mapped, open_mapping
+from funcgrad.mapped import Mapped, is_mapped, mapping_scope
 from funcgrad.replay import end_keeping, open_keeping
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
@@ -74,12 +74,9 @@ def _replayed(label: Label, basis: _Basis, replay: Callable[[list[Any]], list[An
     if stop - start == 1:
         seeds = [zeros(leaf) if unit is None else settled([unit[0]], [leaf])[0] for unit, leaf in zip(units, basis.leaves, strict=True)]
         return [np.reshape(one, (1, *shape_of(one))) for one in replay(seeds)]
-    scope = open_mapping(label, stop - start)
-    try:
+    with mapping_scope(label, stop - start) as scope:
         seeds = [zeros(leaf) if unit is None else Mapped(unit, scope) for unit, leaf in zip(units, basis.leaves, strict=True)]
         return [one._primal if is_mapped(one, scope) else np.broadcast_to(one, (scope.size, *shape_of(one))) for one in replay(seeds)]
-    finally:
-        end_mapping(scope)
 
 
 def _block(rows: Any, output: Any, primal: Any, by_rows: bool) -> Any:

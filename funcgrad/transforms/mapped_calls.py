@@ -6,24 +6,19 @@ A record made inside of a mapping outlives it: what it runs when it is replayed 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.mapped import TRACERS, Mapped, end_mapping, is_mapped, open_mapping
+from funcgrad.mapped import TRACERS, Mapped, is_mapped, mapping_scope
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.values import is_array
 from funcgrad.tape import Scope
 
 
-@contextlib.contextmanager
-def again(mapping: Scope) -> Iterator[Scope]:
+def again(mapping: Scope) -> contextlib.AbstractContextManager[Scope]:
     """A mapping of as many examples as another, of its name."""
-    scope = open_mapping(mapping.label, mapping.size or 0)
-    try:
-        yield scope
-    finally:
-        end_mapping(scope)
+    return mapping_scope(mapping.label, mapping.size or 0)
 
 
 def in_sight(value: Any, scope: Scope) -> Any:

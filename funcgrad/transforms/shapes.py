@@ -13,7 +13,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
-from funcgrad.mapped import TRACERS, Mapped, end_mapping, open_mapping
+from funcgrad.mapped import TRACERS, Mapped, mapping_scope
 from funcgrad.rules.values import is_array
 from funcgrad.silence import quietly
 from funcgrad.tape import Label
@@ -76,8 +76,7 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     checked_function(f, "eval_shape")
     name = f"eval_shape of {named(f)}"
-    scope = open_mapping(Label(name), 0)
-    try:
+    with mapping_scope(Label(name), 0) as scope:
 
         def abstract(value: Any) -> Any:
             if type(value) in TRACERS or is_array(value) or (hasattr(value, "shape") and hasattr(value, "dtype")):
@@ -88,8 +87,6 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         output = quietly(lambda: f(*args, **kwargs))
         leaves, treedef = tree.flatten(output)
         return tree.unflatten(treedef, [_described(name, leaf) for leaf in leaves])
-    finally:
-        end_mapping(scope)
 
 
 def _described(name: str, leaf: Any) -> ShapeDtypeStruct:
