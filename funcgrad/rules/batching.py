@@ -172,6 +172,8 @@ def inner_mapping(*values: Any) -> Scope | None:
             if type(value) is Mapped and (found is None or value._scope.depth > found.depth):
                 found = value._scope
             value = value._primal
+    if found is not None:
+        len(found.records)  # raises where the mapping has ended
     return found
 
 
