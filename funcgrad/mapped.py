@@ -13,6 +13,7 @@ rule sees all examples at once.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -59,7 +60,7 @@ class Mapped(Tracer):
     @property
     def size(self) -> int:
         """The number of elements of one example."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:

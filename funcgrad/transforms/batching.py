@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.mapped import TRACERS, Mapped, bare, mapping_scope
-from funcgrad.rules.values import shape_of
+from funcgrad.rules.values import is_numeric, shape_of
 from funcgrad.tape import Label, Scope, check_open, thread
 from funcgrad.tracer import plain_array
 from funcgrad.transforms.arguments import at, checked_function, looks_like, named
@@ -167,7 +167,7 @@ def _as_leaf(name: str, where: str, leaf: Any) -> Any:
     if type(leaf) in TRACERS:
         check_open(leaf._scope, thread.scope, name)
         return leaf
-    if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)) or np.asarray(leaf).dtype.kind not in "biufc":
+    if not is_numeric(leaf) or np.asarray(leaf).dtype.kind not in "biufc":
         raise InputTypeError(
             f"{name}: {where} is {leaf!r:.60} ({type(leaf).__name__}), but only arrays of numbers can be mapped: use None for it in in_axes"
         )
@@ -190,7 +190,7 @@ def _taken_out(name: str, path: str, leaf: Any, axis: int | None, scope: Any, gi
     is_mapped = type(leaf) is Mapped and leaf._scope is scope
     if type(leaf) in TRACERS:
         check_open(leaf._scope, scope, name)
-    elif not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
+    elif not is_numeric(leaf):
         raise InputTypeError(f"{name}: {where} is {leaf!r:.60} ({type(leaf).__name__}): only numbers and arrays can be returned")
     if axis is None:
         if is_mapped:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -47,7 +48,7 @@ class _Basis:
 
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
-        self.ends = np.cumsum([0, *(int(np.prod(shape_of(one), dtype=int)) for one in leaves)]).tolist()
+        self.ends = np.cumsum([0, *(math.prod(shape_of(one)) for one in leaves)]).tolist()
 
     @property
     def size(self) -> int:

@@ -6,6 +6,7 @@ A mapping of no example has every shape and no number: f runs on its values.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +15,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
 from funcgrad.mapped import TRACERS, Mapped, mapping_scope
-from funcgrad.rules.values import is_array
+from funcgrad.rules.values import is_array, is_numeric
 from funcgrad.silence import quietly
 from funcgrad.tape import Label
 from funcgrad.transforms.arguments import checked_function, named
@@ -48,7 +49,7 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
 
 def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -91,7 +92,7 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 def _described(name: str, leaf: Any) -> ShapeDtypeStruct:
     if type(leaf) not in TRACERS:
-        if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
+        if not is_numeric(leaf):
             raise InputTypeError(f"{name}: an output is {leaf!r:.60} ({type(leaf).__name__}), which has no shape and dtype")
         leaf = np.asarray(leaf)
     return ShapeDtypeStruct(leaf.shape, leaf.dtype)

@@ -20,7 +20,7 @@ from funcgrad import tree
 from funcgrad.errors import ConcretizationError, TreeError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped, lined_up, mapping_of, taken_apart, traced_in
 from funcgrad.rules.batching import BatchRule, call_of_one, inner_mapping, joined
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.values import is_numeric, raw, shape_of
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
@@ -142,8 +142,7 @@ def _joined(name: str, results: Sequence[Any], scope: Scope, needed: dict[str, s
 
 
 def _is_of_numbers(value: Any) -> bool:
-    is_array = isinstance(value, (np.ndarray, np.generic, bool, int, float, complex))
-    return type(value) in TRACERS or (is_array and np.asarray(value).dtype.kind in "biufc")
+    return type(value) in TRACERS or (is_numeric(value) and np.asarray(value).dtype.kind in "biufc")
 
 
 def _field(name: str, values: Sequence[Any], scope: Scope, advice: str | None) -> Any:
