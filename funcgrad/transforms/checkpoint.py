@@ -292,7 +292,7 @@ def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: t
     """Record a call of f, whose (args, kwargs) come as leaves and structure."""
     mapping = mapping_of(*leaves, *captured) if OPEN else None
     if mapping is not None:
-        return _over_examples(f, policy, leaves, treedef, captured, mapping)
+        return _of_all_examples(f, policy, leaves, treedef, captured, mapping)
     everything = [*leaves, *captured]
     scope = scope_of(one for one in everything if type(one) is Tracer)
     if scope is None:
@@ -321,14 +321,14 @@ def _constant(value: Any, scope: Scope) -> Any:
     return Mapped(value._primal, value._scope) if type(value) is Mapped else keep(value, scope)
 
 
-def _over_examples(
+def _of_all_examples(
     f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], mapping: Scope
 ) -> Any:
     """The call where it is mapped: of a function of all examples."""
     inside = [one for one in captured if is_mapped(one, mapping)]
     packed = Packed((leaves, [one._primal for one in inside]), mapping)
 
-    def over_examples(arrays: list[Any], stand_ins: list[Any]) -> Any:
+    def of_all(arrays: list[Any], stand_ins: list[Any]) -> Any:
         with again(mapping) as scope:
             found, _ = packed.opened(scope, [*arrays, *stand_ins])
             args, kwargs = tree.unflatten(treedef, found)
@@ -336,7 +336,7 @@ def _over_examples(
                 return in_sight(f(*args, **kwargs), scope)
 
     given = tree.flatten(((packed.arrays[: len(leaves)], packed.arrays[len(leaves) :]), {}))
-    return out_of_sight(_called(over_examples, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
+    return out_of_sight(_called(of_all, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
 
 
 def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, segments: int | None = None) -> Any:

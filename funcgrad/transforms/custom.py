@@ -156,7 +156,7 @@ class CustomFunction:
         if OPEN:
             mapping = mapping_of(*leaves, *tree.leaves(args))
             if mapping is not None:
-                return self._over_examples(mapping, args, nondiff_places)
+                return self._of_all_examples(mapping, args, nondiff_places)
             leaves = crossed(leaves) or leaves
         operands = [one for one in leaves if type(one) is Tracer]
         scope = scope_of(operands)
@@ -185,7 +185,7 @@ class CustomFunction:
         residual = (call, values, constants, saved, tuple(call.nondiff.values()))
         return call.output(output, recorded(self._rule, scope, operands, residual, answers))
 
-    def _over_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
+    def _of_all_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
         """f of mapped arguments: a function of all examples, whose rules are those of f, mapped."""
         if not any(type(inner) is Tracer for one in tree.leaves(args) for inner in contents(one)):
             return run(self._name, tree.leaves(args), self._f, *args)
