@@ -94,7 +94,7 @@ _HIDE = _rule("hide", hidden, unhidden)
 
 
 def call_of_one(function: Callable[..., Any], scope: Scope, args: Any, options: dict[str, Any]) -> Callable[[Callable[[Any], Any]], Any]:
-    """The call of a function for one example: of `pick`, which takes that out of an array of all."""
+    """A function's call for one example, as a function of `pick`, which takes the example out of an array of all."""
     leaves, treedef = tree.flatten((tuple(args), options))
     arrays = {n: unhidden(one, scope) for n, one in enumerate(leaves) if type(one) in TRACERS and one._scope.depth >= scope.depth}
 
