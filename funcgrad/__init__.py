@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from funcgrad.transforms.checkpoint import checkpoint as checkpoint
     from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
     from funcgrad.transforms.checkpoint import remat as remat
+    from funcgrad.transforms.compile import jit as jit
     from funcgrad.transforms.custom import custom_jvp as custom_jvp
     from funcgrad.transforms.custom import custom_vjp as custom_vjp
     from funcgrad.transforms.linear import linear_transpose as linear_transpose
@@ -76,6 +77,7 @@ __all__ = [
     "jacfwd",
     "jacobian",
     "jacrev",
+    "jit",
     "jvp",
     "linear_transpose",
     "linearize",
@@ -102,6 +104,7 @@ __all__ = [
 _LATE = {
     "funcgrad.transforms.batching": "vmap",
     "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
+    "funcgrad.transforms.compile": "jit",
     "funcgrad.transforms.custom": "custom_jvp custom_vjp",
     "funcgrad.transforms.linear": "linear_transpose",
     "funcgrad.transforms.loops": "cond fori_loop scan switch while_loop",

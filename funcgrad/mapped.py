@@ -13,6 +13,7 @@ rule sees all examples at once.
 from __future__ import annotations
 
 import contextlib
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, NoReturn
@@ -61,7 +62,7 @@ class Mapped(Tracer):
     @property
     def size(self) -> int:
         """The number of elements of one example."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -225,6 +226,13 @@ def contents(value: Any) -> Iterable[Any]:
         yield value
 
 
+def inmost(value: Any) -> Any:
+    """What tracers and mapped values have inside: an array, a number, or a staged value."""
+    while type(value) in LAYERS:
+        value = value._primal
+    return value
+
+
 def bare(value: Any) -> Any:
     """The numbers of a value with nothing around them: of all examples, where it is mapped."""
     while type(value) in TRACERS:
@@ -234,7 +242,7 @@ def bare(value: Any) -> Any:
 
 def one_example(value: Any) -> np.ndarray:
     """The plain array of a value, of one example where it is mapped: for what depends on shape, dtype and layout alone."""
-    *_, plain = contents(value)
+    plain = inmost(value)
     if type(plain) is Staged:
         plain = plain.stand_in()
     array = np.asarray(plain)
@@ -244,9 +252,8 @@ def one_example(value: Any) -> np.ndarray:
 
 def _plain(condition: Any) -> Any:
     """The plain values of a condition, of all examples; None where it is staged, and nobody can know."""
-    while type(condition) in LAYERS:
-        condition = condition._primal
-    return None if type(condition) is Staged else condition
+    plain = inmost(condition)
+    return None if type(plain) is Staged else plain
 
 
 def is_any(condition: Any) -> bool:
@@ -293,22 +300,21 @@ setattr(Mapped, "__pow__", _power)  # noqa: B010 - as the others
 # ------------------------------------------------------------------------------------------------ scopes
 
 
-def open_mapping(label: Label, size: int) -> Scope:
-    """A scope for the values that a mapping makes of its arguments, `size` examples each."""
+@contextlib.contextmanager
+def mapping_scope(label: Label, size: int) -> Iterator[Scope]:
+    """A scope for the values that a mapping makes of its arguments, `size` examples each; results are to be taken out before it ends."""
     scope = open_scope(label, Tracer)
     scope.size = size
     scope.mapping = scope
     OPEN.append(scope)
-    return scope
-
-
-def end_mapping(scope: Scope) -> None:
-    """The function of a mapping has returned, and its results were taken out."""
-    OPEN.remove(scope)
-    root = scope.root
-    close_scope(scope)
-    if root is scope:
-        scope.root = None
-        scope.keepers = 0
-    if not root.keepers:
-        root.holds.release(scope.held)
+    try:
+        yield scope
+    finally:
+        OPEN.remove(scope)
+        root = scope.root
+        close_scope(scope)
+        if root is scope:
+            scope.root = None
+            scope.keepers = 0
+        if not root.keepers:
+            root.holds.release(scope.held)

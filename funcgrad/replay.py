@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import TRACERS, contents
+from funcgrad.mapped import TRACERS, inmost
 from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
 from funcgrad.silence import quietly
 from funcgrad.staged import Staged
@@ -46,7 +46,7 @@ class Sparse(dict[int, Any]):
 def has_nan(value: Any) -> bool:
     """Whether a replayed value holds a NaN."""
     if type(value) in TRACERS:
-        *_, value = contents(value)
+        value = inmost(value)
         if type(value) is Staged:  # a program has strong zeros throughout, or watches its results
             return value.is_careful
     if type(value) is not np.ndarray:

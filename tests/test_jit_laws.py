@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import jvp, tree, vjp
-from funcgrad.transforms.compile import jit
+from funcgrad import jit, jvp, tree, vjp
 from tests.cases import CONSTANT, DIFFERENTIABLE, Case
 from tests.witnesses import like
 

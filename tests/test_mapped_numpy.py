@@ -183,7 +183,7 @@ def no_loops(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(function: Any, *rest: Any) -> Any:
         raise AssertionError(f"{function} is called for each example")
 
-    monkeypatch.setattr(batching, "looped", refuse)
+    monkeypatch.setattr(batching, "call_of_one", refuse)
 
 
 @pytest.mark.parametrize("name", _ALL)

@@ -7,8 +7,9 @@ results, or NotImplemented where it cannot, and then the examples are gone throu
 from __future__ import annotations
 
 import functools
+import operator
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -30,6 +31,7 @@ from funcgrad.mapped import (
 )
 from funcgrad.primitive import operation_of
 from funcgrad.rule import Rule, accumulate
+from funcgrad.rules.values import shape_of
 from funcgrad.silence import quietly
 from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope, thread
@@ -92,22 +94,24 @@ _HIDE = _rule("hide", hidden, unhidden)
 # ------------------------------------------------------------------------------------------------ loops
 
 
-def _examples(value: Any, scope: Scope) -> Callable[[int], Any]:
-    """The function that gives a tree of values of one example."""
-    leaves, treedef = tree.flatten(value)
+def call_of_one(function: Callable[..., Any], scope: Scope, args: Any, options: dict[str, Any]) -> Callable[[Callable[[Any], Any]], Any]:
+    """A function's call for one example, as a function of `pick`, which takes the example out of an array of all."""
+    leaves, treedef = tree.flatten((tuple(args), options))
     arrays = {n: unhidden(one, scope) for n, one in enumerate(leaves) if type(one) in TRACERS and one._scope.depth >= scope.depth}
 
-    def of_one(n: int) -> Any:
-        found = list(leaves)
+    def call(pick: Callable[[Any], Any]) -> Any:
+        of_one = list(leaves)
         for place, array in arrays.items():
-            found[place] = array[n] if scope.size else _stand_in(array.shape[1:], array.dtype, n)
-        return tree.unflatten(treedef, found)
+            of_one[place] = pick(array)
+        given, named = tree.unflatten(treedef, of_one)
+        return function(*given, **named)
 
-    return of_one
+    return call
 
 
-def _stand_in(shape: tuple[int, ...], dtype: np.dtype[Any], n: int) -> np.ndarray:
+def _stand_in(array: Any, n: int) -> np.ndarray:
     """An example where there is none, for the shapes that come of it: regular matrices; equal numbers, or (n = 1) different ones."""
+    shape, dtype = array.shape[1:], array.dtype
     if dtype.kind not in "fc":
         return np.zeros(shape, dtype)
     numbers = np.ones(shape)
@@ -122,31 +126,35 @@ def looped(function: Callable[..., Any], scope: Scope, args: Any, options: dict[
     Raises:
         ConcretizationError: the results of the examples differ in shape.
     """
-    of_args, of_options = _examples(tuple(args), scope), _examples(options, scope)
+    call = call_of_one(function, scope, args, options)
     before = thread.scope
     if before is scope:  # an example is no value of the mapping: for scopes that are opened for it, there is none around
         thread.scope = scope.parent
     try:
         with taken_apart(scope):
-            results = [function(*of_args(n), **of_options(n)) for n in range(scope.size)]
-        is_empty = not results
-        if is_empty:
-            results = [quietly(lambda n=n: function(*of_args(n), **of_options(n))) for n in range(2)]
+            results = [call(operator.itemgetter(n)) for n in range(scope.size)]
+        if not results:
+            results = [quietly(call, functools.partial(_stand_in, n=n)) for n in range(2)]
     finally:
         thread.scope = before
     treedef = tree.structure(results[0])
     columns = zip(*(treedef.flatten_up_to(result) for result in results), strict=True)
-    return tree.unflatten(treedef, [_joined(column, scope, is_empty) for column in columns])
+    return tree.unflatten(treedef, [joined(f"{scope.name}: a result", column, scope) for column in columns])
 
 
-def _joined(column: tuple[Any, ...], scope: Scope, is_empty: bool) -> Any:
-    shapes = {getattr(one, "shape", ()) for one in column}
+def joined(what: str, column: Sequence[Any], scope: Scope) -> Any:
+    """The numbers or arrays of all examples as one value; where there is no example, those of some that were made up say what its shape is.
+
+    Raises:
+        ConcretizationError: they differ in shape.
+    """
+    shapes = {shape_of(one) for one in column}
     if len(shapes) > 1:
         raise ConcretizationError(
-            f"{scope.name}: a result has another shape for each example ({', '.join(map(str, sorted(shapes)))}), which no mapped value "
-            "can: call the function in a loop of your own"
+            f"{what} has another shape for each example ({', '.join(map(str, sorted(shapes)))}), which no mapped value can: call the "
+            "function in a loop of your own"
         )
-    if is_empty:
+    if not scope.size:
         one = one_example(column[0])
         return Mapped(np.zeros((0, *one.shape), one.dtype), scope)
     return hidden(np.stack([_of_example(one, n, scope) for n, one in enumerate(column)]), scope)
@@ -165,6 +173,8 @@ def inner_mapping(*values: Any) -> Scope | None:
             if type(value) is Mapped and (found is None or value._scope.depth > found.depth):
                 found = value._scope
             value = value._primal
+    if found is not None:
+        len(found.records)  # raises where the mapping has ended
     return found
 
 

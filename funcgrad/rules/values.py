@@ -73,6 +73,11 @@ def is_array(value: Any) -> bool:
     return isinstance(value, (np.ndarray, np.generic)) or type(value) in _VALUES
 
 
+def is_numeric(value: Any) -> bool:
+    """Whether a value is a number or an array, be it plain, traced or mapped."""
+    return type(value) in TRACERS or isinstance(value, (np.ndarray, np.generic, bool, int, float, complex))
+
+
 def is_complex(value: Any) -> bool:
     """Whether a tracer, an array or a number is complex."""
     return getattr(value, "dtype", _FLOAT).kind == "c" or type(value) is complex

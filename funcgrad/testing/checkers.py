@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import CheckError, InputTypeError, InputValueError
 from funcgrad.testing.differences import EPS, central, leaves_of, wide
-from funcgrad.transforms.arguments import named
+from funcgrad.transforms.arguments import at, named
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.recording import output_leaves
 from funcgrad.transforms.reverse import vjp
@@ -96,7 +96,7 @@ def _spaces(check: _Check, f: Callable[..., Any], args: tuple[Any, ...]) -> tupl
     leaves, treedef = leaves_of(check.name, args, range(len(args)))
     paths = []
     for n, arg in enumerate(args):
-        paths += [f"argument {n}" + (f" at {path}" if path else "") for path, _ in tree.flatten_with_path(arg)[0]]
+        paths += [f"argument {n}" + at(path) for path, _ in tree.flatten_with_path(arg)[0]]
     output = f(*args)
     outputs, out_tree = output_leaves(check.name, output)
     return _Space(leaves, treedef, paths), _Space(outputs, out_tree, [f"output{path}" for path, _ in tree.flatten_with_path(output)[0]])

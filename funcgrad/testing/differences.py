@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.transforms.arguments import Argnums, checked_argnums, checked_function, looks_like, named, positions
+from funcgrad.transforms.arguments import Argnums, at, checked_argnums, checked_function, looks_like, named, positions
 
 EPS = 1e-3
 """The step of differences. With a second step of half the length the error is about 1e-12 where a function varies over lengths of 1."""
@@ -41,7 +41,7 @@ def leaves_of(name: str, args: Sequence[Any], places: Sequence[int]) -> tuple[li
                 found.append(value)
             else:
                 got = f"an array of dtype {value.dtype}" if isinstance(value, np.ndarray) else f"{value!r:.60} ({type(value).__name__})"
-                where = f"argument {place}" + (f" at {path}" if path else "")
+                where = f"argument {place}" + at(path)
                 raise InputTypeError(f"{name}: {where} is {got}, wanted a floating-point number or array of them")
     return found, tree.structure(tuple(args))
 

@@ -10,7 +10,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import CheckError, InputTypeError
 from funcgrad.testing.checkers import tolerance_of
-from funcgrad.transforms.arguments import named
+from funcgrad.transforms.arguments import at, named
 from funcgrad.transforms.batching import Examples, vmap
 
 
@@ -47,7 +47,7 @@ def check_vmap(f: Callable[..., Any], args: Any, in_axes: Any = 0, *, atol: floa
         if found != treedef:
             raise CheckError(f"{name}: the mapped output has the structure {treedef}, that of example {n} {found}")
         for path, one, other in zip(treedef.paths(), leaves, wanted, strict=True):
-            where = f"{name}: the output{' at ' + path if path else ''}, example {n}"
+            where = f"{name}: the output{at(path)}, example {n}"
             one, other = np.asarray(one[n]), np.asarray(other)
             if one.shape != other.shape or one.dtype != other.dtype:
                 raise CheckError(f"{where}: expected shape {other.shape} and dtype {other.dtype}, got {one.shape} and {one.dtype}")

@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import TRACERS, Mapped, contents
+from funcgrad.mapped import TRACERS, Mapped, inmost
 from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import is_array, is_complex, raw, real_part, shape_of
 from funcgrad.silence import quietly
@@ -32,6 +32,11 @@ def named(f: Callable[..., Any]) -> str:
     """How messages call a function."""
     name: str = getattr(f, "__name__", None) or type(f).__name__
     return name
+
+
+def at(path: str) -> str:
+    """How messages add where in a tree something is."""
+    return f" at {path}" if path else ""
 
 
 def looks_like(f: Callable[..., Any], doc: str) -> Callable[[_F], _F]:
@@ -124,7 +129,7 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):
         return np.asarray(value)
     path = next((path for path, found in tree.flatten_with_path(whole)[0] if found is value), "")
-    place = f"argument {argument}" + (f" at {path}" if path else "")
+    place = f"argument {argument}" + at(path)
     if is_array(value):
         got = f"an array of shape {value.shape} and dtype {value.dtype}" if value.dtype.kind not in "fc" else f"a {kind.__name__}"
     else:
@@ -174,7 +179,7 @@ def _type_of(value: Any) -> type:
 
 def _settled_tracer(value: Any, primal: Any) -> Any:
     """A traced, mapped or staged value in the kind and dtype of its primal. A program that computes it looks out for NaN in it."""
-    *_, inside = contents(value)
+    inside = inmost(value)
     if type(inside) is Staged:
         inside.watch()
     dtype, kind = getattr(primal, "dtype", FLOAT64), _type_of(primal)
@@ -236,7 +241,7 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
     result = []
     for (path, one), primal in zip(pairs, primals, strict=True):
         primal = raw(primal)
-        place = f"the {what}" + (f" at {path}" if path else "")
+        place = f"the {what}" + at(path)
         is_number = isinstance(one, (Tracer, np.ndarray, np.generic, float, int, complex))
         if not is_number or isinstance(one, (bool, np.ma.MaskedArray, np.matrix)):
             raise InputTypeError(f"{name}: {place} must be a number or an array, got {type(one).__name__}")
@@ -255,3 +260,11 @@ def fitting(name: str, what: str, value: Any, treedef: tree.TreeDef, primals: Se
             raise InputTypeError(f"{name}: {place} must have dtype {wanted}, got {kind_of(raw(one))}: convert it with astype")
         result.append(one)
     return result
+
+
+def replaced(values: Sequence[Any], places: Sequence[int], by: Sequence[Any]) -> list[Any]:
+    """A list with other values in some places."""
+    values = list(values)
+    for place, value in zip(places, by, strict=True):
+        values[place] = value
+    return values

@@ -9,11 +9,11 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import TRACERS, Mapped, bare, end_mapping, open_mapping
-from funcgrad.rules.values import shape_of
+from funcgrad.mapped import TRACERS, Mapped, inmost, mapping_scope
+from funcgrad.rules.values import is_numeric, shape_of
 from funcgrad.tape import Label, Scope, check_open, thread
 from funcgrad.tracer import plain_array
-from funcgrad.transforms.arguments import checked_function, looks_like, named
+from funcgrad.transforms.arguments import at, checked_function, looks_like, named
 
 Axes = Any  # int | None, or a tree of them
 
@@ -58,17 +58,14 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
     @looks_like(f, "Mapped function")
     def mapped(*args: Any, **kwargs: Any) -> Any:
         examples = Examples(name, in_axes, args, kwargs)
-        scope = open_mapping(label, examples.size)
-        try:
+        with mapping_scope(label, examples.size) as scope:
             given, named_ones = examples.mapped(scope)
             output = f(*given, **named_ones)
             leaves, treedef = tree.flatten(output)
             axes = _spread(name, "out_axes", out_axes, output)
             paths = tree.flatten_with_path(output)[0]
-            inputs = {id(innermost_value(leaf)) for one in examples.arguments for leaf in one.leaves}
+            inputs = {id(inmost(leaf)) for one in examples.arguments for leaf in one.leaves}
             results = [_taken_out(name, path, leaf, axis, scope, inputs) for (path, _), leaf, axis in zip(paths, leaves, axes, strict=True)]
-        finally:
-            end_mapping(scope)
         return tree.unflatten(treedef, results)
 
     return mapped
@@ -151,7 +148,7 @@ class _Leaves:
             axis = self.axes[n]
             if axis is None:
                 continue
-            where = f"{place}{' at ' + path if path else ''}"
+            where = f"{place}{at(path)}"
             self.leaves[n] = leaf = _as_leaf(name, where, leaf)
             ndim = len(shape_of(leaf))
             if not -ndim <= axis < ndim:
@@ -170,7 +167,7 @@ def _as_leaf(name: str, where: str, leaf: Any) -> Any:
     if type(leaf) in TRACERS:
         check_open(leaf._scope, thread.scope, name)
         return leaf
-    if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)) or np.asarray(leaf).dtype.kind not in "biufc":
+    if not is_numeric(leaf) or np.asarray(leaf).dtype.kind not in "biufc":
         raise InputTypeError(
             f"{name}: {where} is {leaf!r:.60} ({type(leaf).__name__}), but only arrays of numbers can be mapped: use None for it in in_axes"
         )
@@ -189,11 +186,11 @@ def _common_size(name: str, arguments: Sequence[_Leaves]) -> int:
 
 def _taken_out(name: str, path: str, leaf: Any, axis: int | None, scope: Any, given: set[int]) -> Any:
     """An output as the code around is to see it."""
-    where = f"the output{' at ' + path if path else ''}"
+    where = f"the output{at(path)}"
     is_mapped = type(leaf) is Mapped and leaf._scope is scope
     if type(leaf) in TRACERS:
         check_open(leaf._scope, scope, name)
-    elif not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
+    elif not is_numeric(leaf):
         raise InputTypeError(f"{name}: {where} is {leaf!r:.60} ({type(leaf).__name__}): only numbers and arrays can be returned")
     if axis is None:
         if is_mapped:

@@ -1,8 +1,8 @@
 """Records of whole calls: a function of several inputs and outputs as one step of the tape.
 
-Owns how such a step is recorded and how its cotangents and tangents travel (`recorded`, `joined`, `parts_of`), and the scope that its rules
-run in. A call with one output is one record. With more, the record of the call is followed by one for each output; the cotangents that
-those pull come together in a `Bundle` at the call's position, so that its rule runs once, with all of them.
+Owns how such a step is recorded, how its cotangents and tangents travel, and the scope that its rules run in. A call with one output is
+one record. With more, the record of the call is followed by one for each output; the cotangents that those pull come together in a `Bundle`
+at the call's position, so that its rule runs once, with all of them.
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import is_array, raw
 from funcgrad.tape import Record, Scope, protect
 from funcgrad.tracer import Tracer, plain_array
+from funcgrad.transforms.arguments import settled
 
 
 class Bundle:
@@ -95,6 +96,23 @@ def recorded(rule: Rule, scope: Scope, operands: Sequence[Tracer], residual: Any
     return made
 
 
+def tangents_of(record: Record, tangents: Any, operands: Sequence[Any]) -> list[Any]:
+    """The tangents of a call's operands, in their spaces."""
+    return settled([tangents.get(parent) for parent in record[1:-1]], operands)
+
+
+def hand_on(parts: Sequence[Any], record: Record, cotangents: Any) -> None:
+    """Give the operands of a call their cotangents (None: zero)."""
+    for parent, part in zip(record[1:-1], parts, strict=True):
+        if part is not None:
+            accumulate(cotangents, parent, part)
+
+
+def lifted(operands: Sequence[Any], record: Record, scope: Scope) -> tuple[Tracer, ...]:
+    """The operands of a call as tracers, for a replay that is itself recorded."""
+    return tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
+
+
 def has_derivative(value: Any) -> bool:
     """Whether a leaf of an output is a floating-point number or array."""
     plain = raw(value)
@@ -153,10 +171,10 @@ def readonly(value: Any) -> Any:
     return view
 
 
-def closed_over(what: str) -> ConcretizationError:
+def closed_over(what: str, how: str = "as an argument") -> ConcretizationError:
     """The error for a function of the user's that brings traced values of its own into a call that is one record."""
     return ConcretizationError(
-        f"{what} uses a traced value of the code around it, whose derivative would be lost: pass it as an argument, or use "
+        f"{what} uses a traced value of the code around it, whose derivative would be lost: pass it {how}, or use "
         "funcgrad.stop_gradient(x) where it is to count as a constant"
     )
 

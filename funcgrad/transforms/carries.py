@@ -16,6 +16,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError, TreeError
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.checkpoint import standing_for
 from funcgrad.transforms.closures import captured_by, plainly
@@ -190,7 +191,7 @@ class Code(Loop):
             if got == wanted:
                 continue
             path = self._carry.paths()[n]
-            place = f"the carry{' at ' + path if path else ''} must keep its"
+            place = f"the carry{at(path)} must keep its"
             when = f"but after step {self._done} it is {_described(one, got)}"
             is_start = self._are_weak[n] and not self._done and got.is_number
             if is_start and got.shape == () and got.dtype.kind in _WIDER[wanted.dtype.kind]:

@@ -22,15 +22,14 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, across, is_mapped, mapping_of
 from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
-from funcgrad.rule import Rule, accumulate
+from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
 from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import checked_function, looks_like, named, settled
-from funcgrad.transforms.calls import closed_over, first_own, is_own, joined, on_behalf, parts_of, recorded
+from funcgrad.transforms.arguments import checked_function, looks_like, named, replaced
+from funcgrad.transforms.calls import closed_over, first_own, hand_on, is_own, joined, lifted, on_behalf, parts_of, recorded, tangents_of
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
 
@@ -180,9 +179,7 @@ def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         return _pulled(call, operands, constants, saved, dict(zip(known, given, strict=True)))
 
     given = [parts[n] for n in known]
-    for parent, part in zip(record[1:-1], _checkpointed(pulled, operands, constants, saved, given), strict=True):
-        if part is not None:
-            accumulate(cotangents, parent, part)
+    hand_on(_checkpointed(pulled, operands, constants, saved, given), record, cotangents)
 
 
 def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: list[Any], given: dict[int, Any]) -> list[Any]:
@@ -217,7 +214,7 @@ def _push(record: Record, tangents: Any) -> Any:
             found: list[Any] = jvp(lambda *leaves: call.outputs(leaves, constants, saved), operands, given)[1]
         return found
 
-    given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+    given = tangents_of(record, tangents, operands)
     return joined(_checkpointed(pushed, operands, constants, saved, given))
 
 
@@ -235,8 +232,7 @@ def _checkpointed(
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
     call, operands, constants, saved = record[-1]
-    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
-    return (*record[:-1], (call, lifted, constants, saved))
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, saved))
 
 
 _RULE = Rule("checkpoint", _push, _pull, _lift)
@@ -296,7 +292,7 @@ def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: t
     """Record a call of f, whose (args, kwargs) come as leaves and structure."""
     mapping = mapping_of(*leaves, *captured) if OPEN else None
     if mapping is not None:
-        return _over_examples(f, policy, leaves, treedef, captured, mapping)
+        return _of_all_examples(f, policy, leaves, treedef, captured, mapping)
     everything = [*leaves, *captured]
     scope = scope_of(one for one in everything if type(one) is Tracer)
     if scope is None:
@@ -325,14 +321,14 @@ def _constant(value: Any, scope: Scope) -> Any:
     return Mapped(value._primal, value._scope) if type(value) is Mapped else keep(value, scope)
 
 
-def _over_examples(
+def _of_all_examples(
     f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], mapping: Scope
 ) -> Any:
     """The call where it is mapped: of a function of all examples."""
     inside = [one for one in captured if is_mapped(one, mapping)]
     packed = Packed((leaves, [one._primal for one in inside]), mapping)
 
-    def over_examples(arrays: list[Any], stand_ins: list[Any]) -> Any:
+    def of_all(arrays: list[Any], stand_ins: list[Any]) -> Any:
         with again(mapping) as scope:
             found, _ = packed.opened(scope, [*arrays, *stand_ins])
             args, kwargs = tree.unflatten(treedef, found)
@@ -340,7 +336,7 @@ def _over_examples(
                 return in_sight(f(*args, **kwargs), scope)
 
     given = tree.flatten(((packed.arrays[: len(leaves)], packed.arrays[len(leaves) :]), {}))
-    return out_of_sight(_called(over_examples, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
+    return out_of_sight(_called(of_all, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
 
 
 def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, segments: int | None = None) -> Any:

@@ -13,7 +13,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import StaleTracerError
-from funcgrad.mapped import OPEN, Mapped, across, end_mapping, mapping_of, open_mapping
+from funcgrad.mapped import OPEN, Mapped, across, mapping_of, mapping_scope
 from funcgrad.replay import end_forward, new_leaves, open_forward
 from funcgrad.rule import CONSTANT_LEAF
 from funcgrad.rules.batching import unhidden
@@ -103,13 +103,10 @@ def with_values(f: Callable[..., Any], captured: Sequence[Tracer], values: Seque
         if all(type(value) is Mapped for _, value in mapped):
             with standing_for([one for one, _ in mapped], [value for _, value in mapped]):
                 return f(*args)
-        scope = open_mapping(_LABEL, 1)  # the values are those of one example
-        try:
+        with mapping_scope(_LABEL, 1) as scope:  # the values are those of one example
             stand_ins = [value if type(value) is Mapped else Mapped(np.expand_dims(value, 0), scope) for _, value in mapped]
             with standing_for([one for one, _ in mapped], stand_ins):
                 return tree.map(lambda one: unhidden(one, scope)[0], f(*args))
-        finally:
-            end_mapping(scope)
 
     def with_others(*args: Any) -> Any:
         scope = thread.scope

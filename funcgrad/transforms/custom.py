@@ -25,14 +25,14 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError
 from funcgrad.mapped import OPEN, contents, crossed, is_wrong, mapping_of
-from funcgrad.rule import Rule, accumulate
+from funcgrad.rule import Rule
 from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_argnums, checked_function, named, ones, settled, zeros
-from funcgrad.transforms.calls import first_own, is_own, joined, on_behalf, owned, parts_of, recorded, run
+from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, run, tangents_of
 from funcgrad.transforms.custom_protocol import Call, pair, strongly, without_none
 from funcgrad.transforms.mapped_calls import out_of_sight
 from funcgrad.transforms.mapped_custom import MappedRules
@@ -156,7 +156,7 @@ class CustomFunction:
         if OPEN:
             mapping = mapping_of(*leaves, *tree.leaves(args))
             if mapping is not None:
-                return self._over_examples(mapping, args, nondiff_places)
+                return self._of_all_examples(mapping, args, nondiff_places)
             leaves = crossed(leaves) or leaves
         operands = [one for one in leaves if type(one) is Tracer]
         scope = scope_of(operands)
@@ -185,7 +185,7 @@ class CustomFunction:
         residual = (call, values, constants, saved, tuple(call.nondiff.values()))
         return call.output(output, recorded(self._rule, scope, operands, residual, answers))
 
-    def _over_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
+    def _of_all_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
         """f of mapped arguments: a function of all examples, whose rules are those of f, mapped."""
         if not any(type(inner) is Tracer for one in tree.leaves(args) for inner in contents(one)):
             return run(self._name, tree.leaves(args), self._f, *args)
@@ -230,7 +230,7 @@ class CustomFunction:
 
     def _push(self, record: Record, tangents: Any) -> Any:
         call, operands, constants, saved, _ = record[-1]
-        given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+        given = tangents_of(record, tangents, operands)
         if self._jvp is not None:
             return joined(self._tangents(call, operands, constants, given))
         if is_own(tangents, call.first):
@@ -247,7 +247,7 @@ class CustomFunction:
         call, operands, constants, _, _ = record[-1]
         if self._jvp is None:
             return self._push(record, tangents)
-        given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+        given = tangents_of(record, tangents, operands)
         return joined(strongly(lambda *ts: self._tangents(call, operands, constants, ts), given, call.inputs(operands, constants)))
 
     def _pull_strongly(self, cotangent: Any, record: Record, cotangents: Any) -> None:
@@ -259,9 +259,7 @@ class CustomFunction:
     def _distribute(self, pulled: Callable[..., list[Any]], cotangent: Any, record: Record, cotangents: Any) -> None:
         call, operands, constants, saved, _ = record[-1]
         cts = settled(parts_of(cotangent), call.differentiable)
-        for parent, part in zip(record[1:-1], pulled(call, operands, constants, saved, cts), strict=True):
-            if part is not None:
-                accumulate(cotangents, parent, part)
+        hand_on(pulled(call, operands, constants, saved, cts), record, cotangents)
 
     def _tangents(self, call: Call, operands: Sequence[Any], constants: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
         """The tangents of the outputs, by the jvp rule."""
@@ -324,8 +322,7 @@ class CustomFunction:
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
     call, operands, constants, _, nondiff = record[-1]
-    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
-    return (*record[:-1], (call, lifted, constants, None, nondiff))
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, None, nondiff))
 
 
 def custom_jvp(f: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> CustomFunction:

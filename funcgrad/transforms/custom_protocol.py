@@ -15,10 +15,9 @@ from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
 from funcgrad.mapped import Mapped
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import as_array, placeholder, raw, shape_of
-from funcgrad.transforms.arguments import fitting, zeros
+from funcgrad.transforms.arguments import at, fitting, replaced, zeros
 from funcgrad.transforms.calls import has_derivative, readonly
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import replaced
 
 
 def is_none(value: Any) -> bool:
@@ -101,7 +100,7 @@ class Call:
             raise TreeError(f"{rule} of {self.name}: the value must have the structure {self.out_tree}, got {got}")
         for n in self.out_places:
             path, one = pairs[n]
-            place = f"{rule} of {self.name}: the value" + (f" at {path}" if path else "")
+            place = f"{rule} of {self.name}: the value" + at(path)
             if shape_of(one) != shape_of(self.outputs[n]):
                 raise InputValueError(f"{place} must have shape {shape_of(self.outputs[n])}, as that of {self.name}, got {shape_of(one)}")
             wanted, found = (as_array(raw(each)).dtype for each in (self.outputs[n], one))
@@ -120,7 +119,7 @@ class Call:
         found = []
         for n in self.out_places:
             path, one = pairs[n]
-            what = "tangent" + (f" at {path}" if path else "")
+            what = "tangent" + at(path)
             found += fitting(f"the jvp rule of {self.name}", what, one, tree.LEAF, [self.outputs[n]])
         return found
 
@@ -145,7 +144,7 @@ class Call:
                 raise TreeError(f"bwd of {self.name}: the cotangent of argument {n} must have the structure {arg_tree}, got {found_tree}")
             for place, (path, ct) in zip(known, pairs, strict=True):
                 if place in traced and ct is not None:
-                    what = f"cotangent of argument {n}" + (f" at {path}" if path else "")
+                    what = f"cotangent of argument {n}" + at(path)
                     found[place] = fitting(f"bwd of {self.name}", what, ct, tree.LEAF, [traced[place]])[0]
         return [found.get(place) for place in self.places]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -10,13 +11,14 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.mapped import Mapped, end_mapping, is_mapped, open_mapping
+from funcgrad.mapped import Mapped, is_mapped, mapping_scope
 from funcgrad.replay import end_keeping, open_keeping
 from funcgrad.rules.values import is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import (
     Argnums,
+    at,
     checked_argnums,
     checked_function,
     checked_holomorphic,
@@ -46,7 +48,7 @@ class _Basis:
 
     def __init__(self, leaves: Sequence[Any]) -> None:
         self.leaves = leaves
-        self.ends = np.cumsum([0, *(int(np.prod(shape_of(one), dtype=int)) for one in leaves)]).tolist()
+        self.ends = np.cumsum([0, *(math.prod(shape_of(one)) for one in leaves)]).tolist()
 
     @property
     def size(self) -> int:
@@ -73,12 +75,9 @@ def _replayed(label: Label, basis: _Basis, replay: Callable[[list[Any]], list[An
     if stop - start == 1:
         seeds = [zeros(leaf) if unit is None else settled([unit[0]], [leaf])[0] for unit, leaf in zip(units, basis.leaves, strict=True)]
         return [np.reshape(one, (1, *shape_of(one))) for one in replay(seeds)]
-    scope = open_mapping(label, stop - start)
-    try:
+    with mapping_scope(label, stop - start) as scope:
         seeds = [zeros(leaf) if unit is None else Mapped(unit, scope) for unit, leaf in zip(units, basis.leaves, strict=True)]
         return [one._primal if is_mapped(one, scope) else np.broadcast_to(one, (scope.size, *shape_of(one))) for one in replay(seeds)]
-    finally:
-        end_mapping(scope)
 
 
 def _block(rows: Any, output: Any, primal: Any, by_rows: bool) -> Any:
@@ -361,9 +360,8 @@ def elementwise_grad(f: Callable[..., Any], argnums: int = 0) -> Callable[..., A
             raise TreeError(f"{name}: the output must have the argument's structure, {wanted}, got {got}")
         for (path, _), out, inside in zip(tree.flatten_with_path(kept.value)[0], kept.outputs, kept.leaves, strict=True):
             if shape_of(out) != shape_of(inside):
-                where = f" at {path}" if path else ""
                 raise InputValueError(
-                    f"{name}: the output{where} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
+                    f"{name}: the output{at(path)} has shape {shape_of(out)}, the argument {shape_of(inside)}: not elementwise, use jacrev"
                 )
         if any(is_complex(raw(out)) and not is_complex(raw(inside)) for out, inside in zip(kept.outputs, kept.leaves, strict=True)):
             raise InputTypeError(f"{name}: a complex output of a real argument: take its real and imaginary parts one by one, or use jvp")

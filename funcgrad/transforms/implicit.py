@@ -24,6 +24,8 @@ from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
 from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import replaced
+from funcgrad.transforms.calls import closed_over
 
 Push = Callable[[Any, Any, list[Any]], Any]
 Pull = Callable[[Any, Any, list[Any], list[bool]], Sequence[Any]]
@@ -131,17 +133,14 @@ def outside(user: str) -> Iterator[None]:
     try:
         yield
     except StaleTracerError as error:
-        raise closed_over(user) from error
+        raise _closed_over(user) from error
     finally:
         thread.scope = scope
 
 
-def closed_over(user: str) -> ConcretizationError:
+def _closed_over(user: str) -> ConcretizationError:
     """The error for a function that brings traced values of its own: a solver that calls it would drop their derivatives."""
-    return ConcretizationError(
-        f"the function given to {user} uses a traced value of the code around it, whose derivative would be lost: pass it through args, "
-        "or use funcgrad.stop_gradient(x) where it is to count as a constant"
-    )
+    return closed_over(f"the function given to {user}", "through args")
 
 
 def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
@@ -161,18 +160,10 @@ def checked(f: Callable[..., Any], user: str) -> Callable[..., Any]:
                 "through args"
             )
         if Tracer in kinds:
-            raise closed_over(user)
+            raise _closed_over(user)
         return result
 
     return plain
-
-
-def replaced(values: Sequence[Any], places: Sequence[int], by: Sequence[Any]) -> list[Any]:
-    """A list with other values in some places."""
-    values = list(values)
-    for place, value in zip(places, by, strict=True):
-        values[place] = value
-    return values
 
 
 def scale_of(directions: Sequence[Any]) -> float:

@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputValueError
 from funcgrad.mapped import bare
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.transforms.arguments import FLOAT64, checked_function, leaf, named
+from funcgrad.transforms.arguments import FLOAT64, at, checked_function, leaf, named
 from funcgrad.transforms.recording import Kept, output_leaves
 
 
@@ -88,6 +88,6 @@ def _check_linear(name: str, f: Callable[..., Any], kept: Kept, others: tuple[An
         rounding = np.finfo(dtype).eps * sum(float(np.sum(np.abs(np.asarray(bare(leaf))))) for leaf in tree.leaves(others))
         if np.any(np.abs(value - image) > np.sqrt(np.finfo(dtype).eps) * scale + rounding):
             raise InputValueError(
-                f"{name}: the function is not linear: its output{' at ' + path if path else ''} is not the derivative times the argument. "
+                f"{name}: the function is not linear: its output{at(path)} is not the derivative times the argument. "
                 "For the derivative of any function at a point, use vjp"
             )

@@ -6,38 +6,29 @@ A record made inside of a mapping outlives it: what it runs when it is replayed 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.mapped import TRACERS, Mapped, end_mapping, is_mapped, open_mapping
+from funcgrad.mapped import Mapped, is_mapped, mapping_scope
 from funcgrad.rules.batching import unhidden
-from funcgrad.rules.values import is_array
+from funcgrad.rules.values import is_numeric
 from funcgrad.tape import Scope
 
 
-@contextlib.contextmanager
-def again(mapping: Scope) -> Iterator[Scope]:
+def again(mapping: Scope) -> contextlib.AbstractContextManager[Scope]:
     """A mapping of as many examples as another, of its name."""
-    scope = open_mapping(mapping.label, mapping.size or 0)
-    try:
-        yield scope
-    finally:
-        end_mapping(scope)
+    return mapping_scope(mapping.label, mapping.size or 0)
 
 
 def in_sight(value: Any, scope: Scope) -> Any:
     """A tree whose numbers and arrays have the axis of the examples in front."""
-    return tree.map(lambda one: unhidden(one, scope) if _is_numeric(one) else one, value)
+    return tree.map(lambda one: unhidden(one, scope) if is_numeric(one) else one, value)
 
 
 def out_of_sight(value: Any, scope: Scope) -> Any:
     """A tree of mapped values out of what `in_sight` made."""
-    return tree.map(lambda one: Mapped(one, scope) if _is_numeric(one) else one, value)
-
-
-def _is_numeric(value: Any) -> bool:
-    return type(value) in TRACERS or is_array(value) or isinstance(value, (bool, int, float, complex))
+    return tree.map(lambda one: Mapped(one, scope) if is_numeric(one) else one, value)
 
 
 class Packed:

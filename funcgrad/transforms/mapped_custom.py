@@ -10,10 +10,9 @@ from funcgrad.mapped import TRACERS, Mapped
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.values import is_array
 from funcgrad.tape import Scope
-from funcgrad.transforms.arguments import zeros
+from funcgrad.transforms.arguments import replaced, zeros
 from funcgrad.transforms.calls import mapped_or_looped
 from funcgrad.transforms.custom_protocol import Call, pair
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 
 

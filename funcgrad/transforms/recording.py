@@ -14,7 +14,7 @@ from funcgrad.replay import Slice, end_keeping, new_leaf, new_leaves, open_keepi
 from funcgrad.rules.values import is_array, raw
 from funcgrad.tape import Label, Scope, close_scope, cut_scope
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import FLOAT64, fitting, kind_of, leaf, settled
+from funcgrad.transforms.arguments import FLOAT64, at, fitting, kind_of, leaf, settled
 from funcgrad.transforms.linearized import Linearized
 
 _LEAVES = frozenset({float, int, np.ndarray, np.float64, *TRACERS})
@@ -99,8 +99,7 @@ def output_leaves(name: str, output: Any) -> tuple[list[Any], tree.TreeDef]:
         elif type(plain) is not float and not (is_array(plain) and plain.dtype.kind in "fc"):
             path = tree.flatten_with_path(output)[0][n][0]
             raise InputTypeError(
-                f"{name}: the output{' at ' + path if path else ''} is {kind_of(plain)}, which has no derivative: "
-                "return it as aux, with has_aux=True"
+                f"{name}: the output{at(path)} is {kind_of(plain)}, which has no derivative: return it as aux, with has_aux=True"
             )
     return found, treedef
 

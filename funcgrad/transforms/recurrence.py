@@ -19,15 +19,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.replay import FRUGAL_BYTES
-from funcgrad.rule import Rule, accumulate
+from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw, shape_of
 from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import settled
-from funcgrad.transforms.calls import first_own, is_own, joined, on_behalf, owned, parts_of, recorded
+from funcgrad.transforms.arguments import replaced, settled
+from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, tangents_of
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
 
@@ -121,9 +120,7 @@ def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
     call, operands, constants, carries, _, segments = record[-1]
     parts = parts_of(cotangent)
     with in_scope_of([*operands, *carries, *parts]):
-        for parent, part in zip(record[1:-1], _pulled(call, operands, constants, carries, segments, parts), strict=True):
-            if part is not None:
-                accumulate(cotangents, parent, part)
+        hand_on(_pulled(call, operands, constants, carries, segments, parts), record, cotangents)
 
 
 def _pulled(
@@ -264,7 +261,7 @@ class _Pulled(Loop):
 
 def _push(record: Record, tangents: Any) -> Any:
     call, operands, constants, *_ = record[-1]
-    given = settled([tangents.get(parent) for parent in record[1:-1]], operands)
+    given = tangents_of(record, tangents, operands)
     consts, init, xs = call.split(replaced(constants, call.traced, operands))
     t_consts, t_init, t_xs = call.split(replaced([None] * len(constants), call.traced, given))
     t_carry = settled([t_init[n] for n in call.active], [init[n] for n in call.active])
@@ -335,10 +332,9 @@ class _Pushed(Loop):
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
     call, operands, constants, carries, hidden, _ = record[-1]
-    lifted = tuple(Tracer(one, scope, parent) for one, parent in zip(operands, record[1:-1], strict=True))
     if hidden:  # its own push comes before its outputs have positions, and does without
         carries = replaced(carries, call.active, [Tracer(carries[n], scope, place) for n, place in zip(call.active, hidden, strict=True)])
-    return (*record[:-1], (call, lifted, constants, carries, hidden, []))
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, carries, hidden, []))
 
 
 _RULE = Rule("loop", _push, _pull, _lift)

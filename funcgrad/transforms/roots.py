@@ -19,11 +19,11 @@ from funcgrad import tree
 from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, NoRuleError
 from funcgrad.mapped import OPEN, TRACERS, bare, mapping_of
 from funcgrad.rules.values import is_complex, raw
-from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named
+from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
-from funcgrad.transforms.implicit import replaced, solution
+from funcgrad.transforms.implicit import solution
 from funcgrad.transforms.mapped_calls import in_sight, out_of_sight
 from funcgrad.transforms.recording import with_aux
 from funcgrad.transforms.reverse import vjp
@@ -39,28 +39,37 @@ Solver = Callable[[Callable[[Vector], Vector], Vector], Vector]
 # ------------------------------------------------------------------------------------------------ the theorem
 
 
+def _pushed(f: Callable[[Values], Vector], operands: Values, tangents: Values) -> Vector | None:
+    """The tangent of f for those of its operands (None: zero); None where all are zero."""
+    moving = [n for n, one in enumerate(tangents) if one is not None]
+    if not moving:
+        return None
+    along = lambda *some: f(replaced(operands, moving, some))
+    return jvp(along, [operands[n] for n in moving], [tangents[n] for n in moving])[1]
+
+
+def _pulled(f: Callable[[Values], Vector], operands: Values, wanted: Sequence[bool], ct: Vector) -> list[Any]:
+    """The cotangents of the operands of f that are wanted; None for the others."""
+    places = [n for n, is_wanted in enumerate(wanted) if is_wanted]
+    along = lambda *some: f(replaced(operands, places, some))
+    cts = vjp(along, *(operands[n] for n in places))[1](ct) if places else ()
+    return replaced([None] * len(operands), places, cts)
+
+
 def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector, solve: Solver) -> Vector:
     """The solution of a linear system as a function of the values of its matrix (`forth`; transposed `back`) and of its right hand side."""
     with underived():
         found = solve(forth([underived_value(one) for one in values]), underived_value(b))
 
     def push(tangents: list[Any], ans: Vector, operands: list[Any]) -> Vector:
-        moving = [n for n, one in enumerate(tangents[:-1]) if one is not None]
-        right = tangents[-1]
-        if moving:
-            product = lambda *some: forth(replaced(operands[:-1], moving, some))(ans)
-            change = jvp(product, [operands[n] for n in moving], [tangents[n] for n in moving])[1]
+        change, right = _pushed(lambda values: forth(values)(ans), operands[:-1], tangents[:-1]), tangents[-1]
+        if change is not None:
             right = -change if right is None else right - change
         return _linear_solution(forth, back, operands[:-1], right, solve)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
         multiplier = _linear_solution(back, forth, operands[:-1], ct, solve)
-        places = [n for n, is_wanted in enumerate(wanted[:-1]) if is_wanted]
-        cts: list[Any] = []
-        if places:
-            product = lambda *some: forth(replaced(operands[:-1], places, some))(ans)
-            cts = list(vjp(product, *(operands[n] for n in places))[1](-multiplier))
-        return [*replaced([None] * (len(operands) - 1), places, cts), multiplier]
+        return [*_pulled(lambda values: forth(values)(ans), operands[:-1], wanted[:-1], -multiplier), multiplier]
 
     return solution(found, [*values, b], push, pull)
 
@@ -77,17 +86,12 @@ def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, 
         return lambda ct: pullback(ct)[0]
 
     def push(tangents: list[Any], ans: Vector, operands: list[Any]) -> Vector:
-        moving = [n for n, one in enumerate(tangents) if one is not None]
-        residual = lambda *some: f(replaced(operands, moving, some), ans)
-        change = jvp(residual, [operands[n] for n in moving], [tangents[n] for n in moving])[1]
+        change = _pushed(lambda values: f(values, ans), operands, tangents)
         return -_linear_solution(forth, back, [ans, *operands], change, solve)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
         multiplier = _linear_solution(back, forth, [ans, *operands], ct, solve)
-        places = [n for n, is_wanted in enumerate(wanted) if is_wanted]
-        residual = lambda *some: f(replaced(operands, places, some), ans)
-        cts = vjp(residual, *(operands[n] for n in places))[1](-multiplier)
-        return replaced([None] * len(operands), places, cts)
+        return _pulled(lambda values: f(values, ans), operands, wanted, -multiplier)
 
     return solution(found, values, push, pull)
 

@@ -17,8 +17,8 @@ from funcgrad.replay import Slice, end_keeping, new_leaves, open_keeping
 from funcgrad.rules.values import raw
 from funcgrad.tape import Label, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
+from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over, has_derivative
-from funcgrad.transforms.implicit import replaced
 from funcgrad.transforms.steps import Gathered, Leaves, Loop
 
 SEGMENT_BYTES = 1 << 18

@@ -6,6 +6,7 @@ A mapping of no example has every shape and no number: f runs on its values.
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -13,8 +14,8 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
-from funcgrad.mapped import TRACERS, Mapped, end_mapping, open_mapping
-from funcgrad.rules.values import is_array
+from funcgrad.mapped import TRACERS, Mapped, mapping_scope
+from funcgrad.rules.values import is_array, is_numeric
 from funcgrad.silence import quietly
 from funcgrad.tape import Label
 from funcgrad.transforms.arguments import checked_function, named
@@ -48,7 +49,7 @@ class ShapeDtypeStruct:
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self.shape, dtype=int))
+        return math.prod(self.shape)
 
 
 def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
@@ -76,8 +77,7 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """
     checked_function(f, "eval_shape")
     name = f"eval_shape of {named(f)}"
-    scope = open_mapping(Label(name), 0)
-    try:
+    with mapping_scope(Label(name), 0) as scope:
 
         def abstract(value: Any) -> Any:
             if type(value) in TRACERS or is_array(value) or (hasattr(value, "shape") and hasattr(value, "dtype")):
@@ -88,13 +88,11 @@ def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         output = quietly(lambda: f(*args, **kwargs))
         leaves, treedef = tree.flatten(output)
         return tree.unflatten(treedef, [_described(name, leaf) for leaf in leaves])
-    finally:
-        end_mapping(scope)
 
 
 def _described(name: str, leaf: Any) -> ShapeDtypeStruct:
     if type(leaf) not in TRACERS:
-        if not isinstance(leaf, (np.ndarray, np.generic, bool, int, float, complex)):
+        if not is_numeric(leaf):
             raise InputTypeError(f"{name}: an output is {leaf!r:.60} ({type(leaf).__name__}), which has no shape and dtype")
         leaf = np.asarray(leaf)
     return ShapeDtypeStruct(leaf.shape, leaf.dtype)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from funcgrad import grad, jvp, vmap
-from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.errors import ConcretizationError, NoRuleError, StaleTracerError
 from funcgrad.rules import batching
 
 pytest.importorskip("scipy")
@@ -401,8 +401,8 @@ def test_all_examples_at_once(name: str, monkeypatch: pytest.MonkeyPatch):
     def refuse(*args: Any) -> Any:
         raise AssertionError("one example after the other")
 
-    monkeypatch.setattr(batching, "looped", refuse)
-    monkeypatch.setattr(examples, "unhidden", refuse)
+    monkeypatch.setattr(batching, "call_of_one", refuse)
+    monkeypatch.setattr(examples, "call_of_one", refuse)
     np.testing.assert_allclose(vmap(case.f)(*case.args), wanted, rtol=1e-12, atol=1e-14)
     argnums = tuple(range(case.orders, len(case.args)))
     for found in (
@@ -616,3 +616,10 @@ def test_no_example_for_a_solver_that_takes_none_of_those_made_up():
 
     with pytest.raises(ConcretizationError, match="of no example: what the shapes of its results are could not be found out"):
         vmap(lambda a: optimize.brentq(picky, 0.0, 1.0, args=(a,)))(np.zeros(0))
+
+
+def test_a_mapped_value_is_stale_after_its_mapping_for_functions_without_a_rule_too():
+    kept: list[Any] = []
+    vmap(lambda x: kept.append(x) or x)(np.ones(3))
+    with pytest.raises(StaleTracerError, match="after vmap of <lambda> had ended"):
+        special.mathieu_a(1, kept[0])

@@ -78,10 +78,10 @@ def _to_real(ct: Any, shape: tuple[int, ...], s: Sizes, axes: Axes, norm: str | 
 def _several_axes(function: Any, transpose: Any) -> Any:
     """The operation of a transform over several axes."""
 
-    def over_examples(x: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
+    def in_stack(x: Any, s: Sizes, axes: Axes, norm: str | None) -> Any:
         return primitive(x, s, tuple(n + 1 for n in _over(s, axes, x.ndim - 1)), norm)
 
-    primitive = linear(function, transpose, batch=in_front(over_examples))
+    primitive = linear(function, transpose, batch=in_front(in_stack))
 
     def operation(a: Any, s: Sizes = None, axes: Axes = None, norm: str | None = None, out: None = None) -> Any:
         refuse_out(function.__name__, out)

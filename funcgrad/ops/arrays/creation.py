@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import TRACERS, contents, one_example
+from funcgrad.mapped import TRACERS, inmost, one_example
 from funcgrad.ops.arrays.ranges import arange, linspace
 from funcgrad.ops.structural import broadcast_to, concatenate, copy, ravel, reshape, stack
 from funcgrad.ops.updates import in_dtype
@@ -82,7 +82,7 @@ def check_finite(x: Any) -> None:
     Raises:
         ValueError: an element is.
     """
-    *_, plain = contents(x)
+    plain = inmost(x)
     if type(plain) is not Staged:
         np.asarray_chkfinite(plain)
 

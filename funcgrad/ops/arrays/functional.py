@@ -27,7 +27,7 @@ def _is_plain(*values: Any) -> bool:
     return thread.scope is None and not holds_tracer(*values)
 
 
-def _by_examples(scope: Scope, call: Callable[..., Any], *args: Any) -> Any:
+def _looped_picking(scope: Scope, call: Callable[..., Any], *args: Any) -> Any:
     """`call(of_example, *args)` for each example: `of_example(function)` gives that example's of the mapped values a function makes."""
     size: Any = scope.size
 
@@ -152,7 +152,7 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         return np.piecewise(x, condlist, funclist, *args, **kw)
     mapping = inner_mapping(x, condlist) if OPEN else None
     if mapping is not None:
-        return _by_examples(mapping, _piecewise_of_example, x, condlist, funclist, args, kw)
+        return _looped_picking(mapping, _piecewise_of_example, x, condlist, funclist, args, kw)
     x, condlist = asarray(x), raw(condlist)
     if np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0):
         condlist = [condlist]
@@ -183,7 +183,7 @@ class vectorize(np.vectorize):  # noqa: N801 - NumPy's name
             return super().__call__(*args, **kwargs)
         mapping = inner_mapping(args, kwargs) if OPEN else None
         if mapping is not None:
-            return _by_examples(mapping, self._call_of_example, args, kwargs)
+            return _looped_picking(mapping, self._call_of_example, args, kwargs)
         excluded: Any = self.excluded
         names: list[Any] = [n for n in range(len(args)) if n not in excluded] + [name for name in kwargs if name not in excluded]
         looped = [asarray(args[name] if type(name) is int else kwargs[name]) for name in names]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import operator
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
@@ -17,9 +18,9 @@ import scipy
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, TreeError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, is_mapped, lined_up, mapping_of, taken_apart, traced_in
-from funcgrad.rules.batching import BatchRule, hidden, inner_mapping, unhidden
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped, lined_up, mapping_of, taken_apart, traced_in
+from funcgrad.rules.batching import BatchRule, call_of_one, inner_mapping, joined
+from funcgrad.rules.values import is_numeric, raw, shape_of
 from funcgrad.staged import Staged
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer, innermost_of
@@ -76,34 +77,16 @@ def over_examples(function: F, needed: dict[str, str] | None = None) -> F:
     def each(*args: Any, **options: Any) -> Any:
         if not OPEN:
             return function(*args, **options)
-        leaves, treedef = tree.flatten((args, options))
-        scope = inner_mapping(*leaves)
+        scope = inner_mapping(*tree.leaves((args, options)))
         if scope is None:
             return function(*args, **options)
-        arrays = [
-            unhidden(leaf, scope) if type(leaf) in TRACERS and leaf._scope.depth >= scope.depth else _Constant(leaf) for leaf in leaves
-        ]
-
-        def call(of_one: list[Any]) -> Any:
-            given, named = tree.unflatten(treedef, of_one)
-            return each(*given, **named)
-
+        call = call_of_one(each, scope, args, options)
         name = f"{scope.name}: {function.__name__}"
         with taken_apart(scope):
-            results = [call([array[n] for array in arrays]) for n in range(scope.size or 0)] or [_of_none(name, call, arrays)]
+            results = [call(operator.itemgetter(n)) for n in range(scope.size or 0)] or [_of_none(name, call)]
         return _joined(name, results, scope, needed or {})
 
     return each  # type: ignore[return-value]
-
-
-class _Constant:
-    """What is the same for all examples."""
-
-    def __init__(self, value: Any) -> None:
-        self._value = value
-
-    def __getitem__(self, n: int) -> Any:
-        return self._value
 
 
 def _typical(shape: tuple[int, ...]) -> np.ndarray:
@@ -117,12 +100,13 @@ _MADE_UP: Sequence[Callable[[tuple[int, ...]], np.ndarray]] = (_typical, np.ones
 """Arguments to try where there is no example, for the shapes of the results."""
 
 
-def _made_up(make: Callable[[tuple[int, ...]], np.ndarray], shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+def _made_up(array: Any, make: Callable[[tuple[int, ...]], np.ndarray]) -> Any:
     """Integers are zeros always: LAPACK writes where wrong pivots say."""
+    shape, dtype = array.shape[1:], array.dtype
     return np.broadcast_to(make(shape) if dtype.kind in "fc" else 0, shape).astype(dtype)[()]
 
 
-def _of_none(name: str, call: Callable[[list[Any]], Any], arrays: list[Any]) -> Any:
+def _of_none(name: str, call: Callable[[Callable[[Any], Any]], Any]) -> Any:
     """The result of an example that is made up.
 
     Raises:
@@ -133,7 +117,7 @@ def _of_none(name: str, call: Callable[[list[Any]], Any], arrays: list[Any]) -> 
         try:
             with warnings.catch_warnings(), np.errstate(all="ignore"):
                 warnings.simplefilter("ignore")
-                return call([one[0] if type(one) is _Constant else _made_up(make, one.shape[1:], one.dtype) for one in arrays])
+                return call(functools.partial(_made_up, make=make))
         except (ArithmeticError, RuntimeError, ValueError, np.linalg.LinAlgError) as error:
             failure = error
     raise ConcretizationError(f"{name} of no example: what the shapes of its results are could not be found out") from failure
@@ -145,10 +129,10 @@ def _joined(name: str, results: Sequence[Any], scope: Scope, needed: dict[str, s
     if isinstance(first, dict) and type(first) is not dict:  # SciPy's results with named fields
         shared = [key for key in first if all(key in result for result in results)]
         fields = {key: _field(f"{name}.{key}", [one[key] for one in results], scope, needed.get(key)) for key in shared}
-        joined = copy.copy(first)
-        joined.clear()
-        joined.update(fields)
-        return joined
+        found = copy.copy(first)
+        found.clear()
+        found.update(fields)
+        return found
     treedef = tree.structure(first)
     if treedef != tree.LEAF:
         columns = zip(*(treedef.flatten_up_to(result) for result in results), strict=True)
@@ -158,19 +142,11 @@ def _joined(name: str, results: Sequence[Any], scope: Scope, needed: dict[str, s
     for one in results:
         if not _is_of_numbers(one):
             raise ConcretizationError(f"{name} gives a {type(one).__name__} for each example, which cannot be mapped: call it in a loop")
-    shapes = {shape_of(one) for one in results}
-    if len(shapes) > 1:
-        listed = ", ".join(map(str, sorted(shapes)))
-        raise ConcretizationError(f"{name} has another shape for each example ({listed}), which no mapped value can: call it in a loop")
-    if not scope.size:
-        array = np.asarray(bare(first))
-        return Mapped(np.zeros((0, *array.shape), array.dtype), scope)
-    return hidden(np.stack(results), scope)
+    return joined(name, results, scope)
 
 
 def _is_of_numbers(value: Any) -> bool:
-    is_array = isinstance(value, (np.ndarray, np.generic, bool, int, float, complex))
-    return type(value) in TRACERS or (is_array and np.asarray(value).dtype.kind in "biufc")
+    return type(value) in TRACERS or (is_numeric(value) and np.asarray(value).dtype.kind in "biufc")
 
 
 def _field(name: str, values: Sequence[Any], scope: Scope, advice: str | None) -> Any:

@@ -168,7 +168,7 @@ def _weighted(value: Any, weight: Any) -> Any:
 # ------------------------------------------------------------------------------------------------ the rule
 
 
-def _over_examples(rule: Any, is_pull: bool) -> Any:
+def _examples_as_rows(rule: Any, is_pull: bool) -> Any:
     """A rule in x that takes the examples as one more axis of the rows: in answers it stands behind those of q."""
 
     def each(t: Any, ans: Any, x: Any, q: Any, method: str, weights: Any) -> Any:
@@ -220,8 +220,8 @@ def _order_statistic(function: Any, name: str, skips_nan: bool = False, scale: f
         answer = primitive(unhidden(x, scope), q, method, None if weights is None else unhidden(weights, scope))
         return Mapped(np.moveaxis(answer, np.ndim(q), 0), scope)
 
-    jvps = [_over_examples(jvp_x, False), by_examples(jvp_q)]
-    vjps = [_over_examples(vjp_x, True), by_examples(vjp_q)]
+    jvps = [_examples_as_rows(jvp_x, False), by_examples(jvp_q)]
+    vjps = [_examples_as_rows(vjp_x, True), by_examples(vjp_q)]
     primitive = general(function, jvps, vjps, "x", name, batch=batch)
     return primitive
 

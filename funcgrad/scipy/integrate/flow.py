@@ -21,8 +21,9 @@ import numpy as np
 
 from funcgrad.mapped import is_all, is_any
 from funcgrad.rules.values import holds_tracer, is_complex, raw, real_part, shape_of
+from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import outside, replaced, scale_of, solution
+from funcgrad.transforms.implicit import outside, scale_of, solution
 from funcgrad.transforms.reverse import vjp
 
 RightHandSide = Callable[[Any, Any, list[Any]], Any]

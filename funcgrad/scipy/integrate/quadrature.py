@@ -14,8 +14,9 @@ from funcgrad.mapped import is_all
 from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import holds_tracer, is_complex, raw, shape_of
 from funcgrad.scipy.signatures import by_name
+from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import Arguments, checked, outside, replaced, scale_of, solution
+from funcgrad.transforms.implicit import Arguments, checked, outside, scale_of, solution
 from funcgrad.transforms.reverse import vjp
 
 Integrand = Callable[[Any, list[Any]], Any]

@@ -20,10 +20,10 @@ from funcgrad.ops.elementwise import divide
 from funcgrad.ops.scipy.examples import over_examples
 from funcgrad.rules.values import is_complex, real_part
 from funcgrad.scipy.packing import Packing
-from funcgrad.transforms.arguments import ones
+from funcgrad.transforms.arguments import ones, replaced
 from funcgrad.transforms.derivatives import jacfwd
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.implicit import Arguments, checked, outside, replaced, solution
+from funcgrad.transforms.implicit import Arguments, checked, outside, solution
 from funcgrad.transforms.reverse import vjp
 from funcgrad.transforms.stop import stop_gradient
 

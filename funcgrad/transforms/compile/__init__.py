@@ -1,3 +1,3 @@
 """`jit`: the calls that a function makes, compiled to straight-line NumPy code."""
 
-from funcgrad.transforms.compile.jit import jit as jit
+from funcgrad.transforms.compile.jitted import jit as jit

@@ -1,7 +1,7 @@
 """A function of leaves with its programs, whatever the leaves are: plain, staged, mapped or traced.
 
-Owns what `jit` is under the other transforms. A derivative is a function of leaves itself, with programs of its own; that of reverse mode is
-recorded as a whole and taken apart into what does not depend on the cotangents, which runs with the value, and the rest.
+Owns what `jit` is under the other transforms. A derivative is a function of leaves itself, with programs of its own; that of reverse mode
+is recorded as a whole and taken apart into what does not depend on the cotangents, which runs with the value, and the rest.
 """
 
 from __future__ import annotations

@@ -82,7 +82,10 @@ class Surroundings:
                 yield from self._of_dict(value.__dict__, self._names)
         else:
             attributes = getattr(value, "__dict__", {})
-            wanted = attributes if _is_of_library(type(value).__module__) else self._names
+            if _is_of_library(type(value).__module__):  # of our own objects the functions that they are made of
+                wanted = {name for name, one in attributes.items() if callable(one)}
+            else:
+                wanted = self._names
             yield from self._of_dict(attributes, wanted)
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
@@ -153,7 +156,8 @@ def _names_in(function: Any) -> set[str]:
         elif isinstance(one, (list, tuple)):
             waiting += one[:_WATCHED_LENGTH]
         elif hasattr(one, "__dict__") and not isinstance(one, (type, types.ModuleType)):
-            waiting += list(one.__dict__.values())
+            is_ours = _is_of_library(type(one).__module__)
+            waiting += [each for each in one.__dict__.values() if callable(each) or not is_ours]
             waiting += [each for each in vars(type(one)).values() if isinstance(each, types.FunctionType)]
     return found
 

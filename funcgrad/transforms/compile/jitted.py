@@ -60,8 +60,8 @@ class Jitted:
             return plain_array(leaf)
         path = next((path for path, one in tree.flatten_with_path(given)[0] if one is leaf), "")
         raise InputTypeError(
-            f"jit of {self._name}: the argument at {_readable(path)} is {leaf!r:.60} ({type(leaf).__name__}), no number and no array: name it "
-            "in static_argnums or static_argnames"
+            f"jit of {self._name}: the argument at {_readable(path)} is {leaf!r:.60} ({type(leaf).__name__}), no number and no array: "
+            "name it in static_argnums or static_argnames"
         )
 
     def _parted(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Any]:
