@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from funcgrad.transforms.checkpoint import checkpoint_sequential as checkpoint_sequential
     from funcgrad.transforms.checkpoint import remat as remat
     from funcgrad.transforms.compile import jit as jit
+    from funcgrad.transforms.compile import load as load
     from funcgrad.transforms.custom import custom_jvp as custom_jvp
     from funcgrad.transforms.custom import custom_vjp as custom_vjp
     from funcgrad.transforms.linear import linear_transpose as linear_transpose
@@ -81,6 +82,7 @@ __all__ = [
     "jvp",
     "linear_transpose",
     "linearize",
+    "load",
     "make_tape",
     "nn",
     "nothing_saved",
@@ -104,7 +106,7 @@ __all__ = [
 _LATE = {
     "funcgrad.transforms.batching": "vmap",
     "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
-    "funcgrad.transforms.compile": "jit",
+    "funcgrad.transforms.compile": "jit load",
     "funcgrad.transforms.custom": "custom_jvp custom_vjp",
     "funcgrad.transforms.linear": "linear_transpose",
     "funcgrad.transforms.loops": "cond fori_loop scan switch while_loop",

@@ -24,6 +24,9 @@ PRIMITIVES: dict[str, str] = {}
 SCALARS: dict[Any, Callable[..., Any]] = {}
 """Elementwise function -> the function of Python numbers that gives the same, where it does not raise."""
 
+FUNCTIONS: dict[str, Any] = {}
+"""Name of each primitive -> the function that gives its value."""
+
 _OWNERS: dict[str, str | None] = {}
 
 LATE: list[tuple[str, str]] = []
@@ -53,6 +56,7 @@ def declare(name: str, kind: str, function: Any) -> None:
     if name in PRIMITIVES and _OWNERS[name] != owner:
         raise InputValueError(f"the primitive {name!r} is defined already, in {_OWNERS[name] or 'NumPy'}: choose another name")
     PRIMITIVES[name] = kind
+    FUNCTIONS[name] = function
     _OWNERS[name] = owner
 
 

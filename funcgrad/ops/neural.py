@@ -116,7 +116,7 @@ def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
 
 _CROSS_ENTROPY = _cross_entropy_rule(lambda t, slope: t * slope)
 _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * slope))
-declare("softmax_cross_entropy", "general", _cross_entropy)
+declare("softmax_cross_entropy", "general", _checked_cross_entropy)
 
 
 def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:

@@ -62,11 +62,15 @@ class Compiled:
             with self._lock:
                 found = self._entries.get(key)
                 if found is None or not found[0].are_same():
-                    around = Surroundings(self._source)
-                    if around.holds_tracer:
+                    if Surroundings(self._source).holds_tracer:
                         return None
-                    found = self._entries[key] = around, Entry(self.name, self.f, leaves)
+                    entry = Entry(self.name, self.f, leaves)
+                    found = self._entries[key] = Surroundings(self._source), entry  # as the recording has left them
         return found[1]
+
+    def entries(self) -> list[Entry]:
+        """The programs so far, one for each type of the leaves."""
+        return [entry for _, entry in self._entries.values()]
 
     def _other(self, key: Any, make: Callable[[], Any]) -> Any:
         """A function that was made of this one."""

@@ -13,6 +13,7 @@ from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.tracer import TRACERS, plain_array
 from funcgrad.transforms.arguments import checked_function, named
 from funcgrad.transforms.compile.functions import Compiled
+from funcgrad.transforms.compile.saved import save
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _READY = frozenset({np.ndarray, float, int, bool, complex, np.float64, *TRACERS})
@@ -109,8 +110,8 @@ class Jitted:
             def program(x0, t0):
                 # ...
                 sin(x0, t0)
-                v1 = multiply(t0, 2.0)
-                return (v1, )
+                v2 = multiply(t0, 2.0)
+                return (v2, )
             <BLANKLINE>
         """
         function, leaves = self._taken_apart(args, kwargs)
@@ -120,6 +121,40 @@ class Jitted:
         if entry is None:
             raise InputTypeError(f"jit of {self._name}: the function reads a traced value of the code around it, and runs as it stands")
         return entry.code.text
+
+    def save(self, file: Any) -> None:
+        """Write the programs made so far into a file, as data: `funcgrad.load(file)` makes a function of them.
+
+        Args:
+            file: a path, or a binary file.
+
+        Raises:
+            InputValueError: there is none yet, or one has a step or a structure that cannot be written: one made from a function of the
+                user's own, a loop, a named tuple, static arguments.
+
+        Example:
+            >>> import io
+            >>> from funcgrad import load
+            >>> double, file = jit(lambda x: 2.0 * x), io.BytesIO()
+            >>> print(double(np.ones(2)))
+            [2. 2.]
+            >>> double.save(file)
+            >>> _ = file.seek(0)
+            >>> print(load(file)(np.ones(2)))
+            [2. 2.]
+        """
+        programs = [
+            (treedef, entry.out_tree, entry.program, entry.careful_program())
+            for (treedef, static), function in self._functions.items()
+            for entry in function.entries()
+            if self._is_savable(static)
+        ]
+        save(file, self._name, programs)
+
+    def _is_savable(self, static: Any) -> bool:
+        if static:
+            raise InputValueError(f"jit of {self._name}: programs for static arguments cannot be saved: use functools.partial instead")
+        return True
 
     def cache_clear(self) -> None:
         """Forget all programs."""

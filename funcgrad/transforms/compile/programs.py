@@ -94,6 +94,13 @@ class Entry:
         found = self.code.run(leaves)
         return self._carefully(leaves).run(leaves) if found is None else found
 
+    def careful_program(self) -> Program | None:
+        """The program whose derivatives have strong zeros; None where there is no derivative."""
+        if not self.program.watched:
+            return None
+        stand_ins = [np.ones(one.shape, one.dtype) if one.kind is np.ndarray else one.kind(1) for one in self.program.inputs]
+        return recorded(self._name, self._f, stand_ins, is_careful=True)[0]
+
     def _carefully(self, leaves: Sequence[Any]) -> Entry:
         """The program whose derivatives have strong zeros, for arguments at which the plain one has a NaN."""
         with self._lock:

@@ -82,10 +82,8 @@ class Surroundings:
                 yield from self._of_dict(value.__dict__, self._names)
         else:
             attributes = getattr(value, "__dict__", {})
-            if _is_of_library(type(value).__module__):  # of our own objects the functions that they are made of
-                wanted = {name for name, one in attributes.items() if callable(one)}
-            else:
-                wanted = self._names
+            is_ours = _is_of_library(type(value).__module__)  # of our own objects the functions that they are made of
+            wanted = {name for name, one in attributes.items() if callable(one)} if is_ours else self._names
             yield from self._of_dict(attributes, wanted)
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:

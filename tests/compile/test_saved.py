@@ -1,0 +1,182 @@
+"""Programs in files: what comes back, and what is refused."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from funcgrad import grad, jit, load, nn, value_and_grad
+from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.tree import register_dataclass
+
+X = np.array([0.3, 0.5, 0.9])
+
+
+def through_a_file(program: Any) -> Any:
+    file = io.BytesIO()
+    program.save(file)
+    file.seek(0)
+    return load(file)
+
+
+def test_a_training_gradient(tmp_path: Path):
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        return nn.softmax_cross_entropy(nn.relu(x @ params["w"] + params["b"]), y)
+
+    rng = np.random.default_rng(0)
+    args = {"w": rng.normal(size=(4, 3)), "b": np.zeros(3)}, rng.normal(size=(8, 4)), rng.integers(0, 3, 8)
+    program = jit(value_and_grad(loss))
+    value, gradient = program(*args)
+    program.save(tmp_path / "step")
+    loaded = load(tmp_path / "step")
+    for _ in range(2):
+        again, same = loaded(*args)
+        assert again == value
+        for key, one in gradient.items():
+            np.testing.assert_array_equal(same[key], one)
+
+
+def test_every_kind_of_argument_and_result():
+    constant = np.array([[1.0, 2.0, 3.0]])
+
+    def f(x: Any, k: Any, options: Any) -> Any:
+        shifted = np.where(x > k, x[::-1], constant[0] * np.inf) + x[[0, 2, 1]][..., None][:, 0]
+        return {
+            "a": (shifted, [k * 2]),
+            "b": None,
+            "c": np.sum(x, axis=0, keepdims=True),
+            "d": x.astype(np.float32),
+            "e": 1 + 2j,
+            "f": options["n"],
+        }
+
+    program = jit(f)
+    wanted = program(X, 0.4, {"n": 3})
+    found = through_a_file(program)(X, 0.4, {"n": 3})
+    assert found.keys() == wanted.keys()
+    np.testing.assert_array_equal(found["a"][0], wanted["a"][0])
+    assert (found["a"][1], found["b"], found["e"], found["f"]) == ([0.8], None, 1 + 2j, 3)
+    np.testing.assert_array_equal(found["c"], wanted["c"])
+    assert found["d"].dtype == np.float32
+
+
+def test_several_programs_and_strong_zeros():
+    program = jit(grad(lambda x: np.sum(np.where(x > 0, np.log(x), 0.0))))
+    program(X)
+    program(X[:2])
+    loaded = through_a_file(program)
+    np.testing.assert_allclose(loaded(X), 1.0 / X, rtol=1e-15)
+    np.testing.assert_array_equal(loaded(np.array([0.0, 2.0])), np.array([0.0, 0.5]))
+    np.testing.assert_array_equal(loaded(np.array([0.0, 4.0])), np.array([0.0, 0.25]))
+
+
+def test_arguments_without_a_program():
+    program = jit(lambda x: x * 2.0)
+    program(X)
+    loaded = through_a_file(program)
+    for wrong in (X[:2], X.astype(np.float32), [X], 2.0):
+        with pytest.raises(InputValueError, match=r"no program for such arguments.*float64\[3\]"):
+            loaded(wrong)
+    with pytest.raises(InputTypeError, match="plain numbers and arrays, got a Tracer"):
+        grad(lambda x: np.sum(loaded(x)))(X)
+
+
+def test_what_cannot_be_saved(tmp_path: Path):
+    @register_dataclass
+    class Pair:
+        __dataclass_fields__: Any = {}
+
+    path = tmp_path / "program.npz"
+    with pytest.raises(InputValueError, match="call the function first"):
+        jit(lambda x: x).save(path)
+    static = jit(lambda x, n: x * n, static_argnums=1)
+    static(X, 2)
+    with pytest.raises(InputValueError, match="static"):
+        static.save(path)
+    assert not path.exists()
+
+
+def file_of(change: Any) -> io.BytesIO:
+    """A file of a good program, with its JSON changed."""
+    program = jit(lambda x: np.sum(x * 2.0, axis=0))
+    program(X)
+    file = io.BytesIO()
+    program.save(file)
+    file.seek(0)
+    data = json.loads(bytes(np.load(file)["programs"]).decode())
+    change(data)
+    changed = io.BytesIO()
+    np.savez(changed, programs=np.frombuffer(json.dumps(data).encode(), np.uint8))
+    changed.seek(0)
+    return changed
+
+
+def test_another_version():
+    with pytest.raises(InputValueError, match=r"another version: 'funcgrad program 0'.*'funcgrad program 1'"):
+        load(file_of(lambda data: data.update(format="funcgrad program 0")))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "os:system",
+        "numpy:load",
+        "numpy:add.__class__",
+        "builtins:eval",
+        "numpy.linalg:linalg",
+        "funcgrad:nothing",
+        "numpy",
+        "funcgrad:",
+        "numpy:memmap",
+    ],
+)
+def test_no_other_function_is_looked_for(name: str):
+    def change(data: Any) -> None:
+        data["programs"][0][2]["instructions"][0][0] = name
+
+    with pytest.raises(InputValueError, match="no function"):
+        load(file_of(change))
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda program: program["instructions"][0].pop(),
+        lambda program: program["instructions"][0][2].append(["axis=print('x'), b", 1]),
+        lambda program: program["instructions"][0][1].append({"v": 99}),
+        lambda program: program["instructions"][0][1].append({"z": 0}),
+        lambda program: program["instructions"][0][1].append({"a": [7, True]}),
+        lambda program: program["inputs"][0].__setitem__(3, "O"),
+        lambda program: program["inputs"][0].__setitem__(1, "int"),
+        lambda program: program.pop("outputs"),
+        lambda program: program.update(outputs=[{"v": 77}]),
+    ],
+)
+def test_damaged_content(change: Any):
+    with pytest.raises(InputValueError):
+        load(file_of(lambda data: change(data["programs"][0][2])))(X)
+
+
+def test_damaged_files(tmp_path: Path):
+    good = file_of(lambda data: None).getvalue()
+    for damaged in (b"", b"nothing", good[: len(good) // 2], good[:-30]):
+        with pytest.raises(InputValueError, match="damaged"):
+            load(io.BytesIO(damaged))
+    flipped = bytearray(good)
+    flipped[len(good) // 3] ^= 255
+    with pytest.raises(InputValueError):
+        load(io.BytesIO(bytes(flipped)))(X)
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "none.npz")
+    other = io.BytesIO()
+    with zipfile.ZipFile(other, "w") as archive:
+        archive.writestr("a.txt", "text")
+    other.seek(0)
+    with pytest.raises(InputValueError, match="damaged"):
+        load(other)
