@@ -6,14 +6,13 @@ import io
 import json
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 from funcgrad import grad, jit, load, nn, value_and_grad
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.tree import register_dataclass
 
 X = np.array([0.3, 0.5, 0.9])
 
@@ -88,11 +87,19 @@ def test_arguments_without_a_program():
 
 
 def test_what_cannot_be_saved(tmp_path: Path):
-    @register_dataclass
-    class Pair:
-        __dataclass_fields__: Any = {}
+    class Pair(NamedTuple):
+        a: Any
+        b: Any
 
     path = tmp_path / "program.npz"
+    with_names = jit(lambda pair: pair.a * pair.b)
+    with_names(Pair(X, X))
+    with pytest.raises(InputValueError, match="a Pair among its arguments"):
+        with_names.save(path)
+    theirs = jit(lambda x: np.apply_along_axis(np.sort, 0, x))
+    theirs(X)
+    with pytest.raises(InputValueError, match="argument .*sort.* cannot be saved"):
+        theirs.save(path)
     with pytest.raises(InputValueError, match="call the function first"):
         jit(lambda x: x).save(path)
     static = jit(lambda x, n: x * n, static_argnums=1)
