@@ -39,7 +39,7 @@ def gradient_builders(f: ArrayFunction, make_input: Callable[[], Any], *, with_v
 
     def funcgrad_jit() -> Step:
         import funcgrad
-        from funcgrad.transforms.compile.jit import jit
+        from funcgrad import jit
 
         x = make_input()
         transform = funcgrad.value_and_grad if with_value else funcgrad.grad

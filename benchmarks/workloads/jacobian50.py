@@ -52,7 +52,7 @@ def _funcgrad_numpy() -> Step:
 
 def _funcgrad_jit() -> Step:
     import funcgrad
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit
 
     first, second, x = make_inputs()
     derivative = jit(funcgrad.jacrev(lambda x, first, second: layers(np, first, second, x)))

@@ -100,8 +100,7 @@ def _funcgrad_numpy() -> Step:
 
 
 def _funcgrad_jit() -> Step:
-    from funcgrad import nn, value_and_grad
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit, nn, value_and_grad
 
     params, data = make_params(), make_data()
     derivative = jit(value_and_grad(lambda params: loss(np, nn.sigmoid, params, *data)))

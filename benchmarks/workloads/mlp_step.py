@@ -62,7 +62,7 @@ def funcgrad_value_and_gradient(xp: Any) -> ValueAndGradient:
 
 def funcgrad_jit_value_and_gradient() -> ValueAndGradient:
     """The same by funcgrad, compiled."""
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit
 
     return jit(funcgrad_value_and_gradient(np))
 

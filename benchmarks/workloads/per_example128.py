@@ -61,8 +61,7 @@ def _funcgrad_numpy() -> Step:
 
 
 def _funcgrad_jit() -> Step:
-    from funcgrad import grad, vmap
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import grad, jit, vmap
 
     derivative = jit(vmap(grad(_loss(np)), in_axes=(None, 0, 0)))
     params, (x, labels) = make_params(), make_batch()

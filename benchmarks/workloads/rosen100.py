@@ -107,7 +107,7 @@ def _import_funcgrad_numpy() -> tuple[Any, Any]:
 
 def _funcgrad_jit_hessian() -> Step:
     import funcgrad
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit
 
     x = make_input()
     derivative = jit(funcgrad.hessian(lambda x: rosen(np, x)))
@@ -116,7 +116,7 @@ def _funcgrad_jit_hessian() -> Step:
 
 def _funcgrad_jit_product() -> Step:
     import funcgrad
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit
 
     x, v = make_input(), make_vector()
     derivative = jit(funcgrad.hvp(lambda x: rosen(np, x)))

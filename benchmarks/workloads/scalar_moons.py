@@ -146,8 +146,7 @@ def _funcgrad_numpy() -> Step:
 
 
 def _funcgrad_jit() -> Step:
-    from funcgrad import nn, value_and_grad
-    from funcgrad.transforms.compile.jit import jit
+    from funcgrad import jit, nn, value_and_grad
 
     params, points = make_params(), make_points()
     derivative = jit(value_and_grad(lambda params: loss(nn.relu, np.exp, np.log, params, points)))
