@@ -43,6 +43,7 @@ class Writer:
         self.names = names
         self._targets = targets
         self._is_checked = is_checked
+        self._count = 0
 
     def lines(self, instructions: Iterable[Instruction]) -> list[str]:
         """The statements, the user's lines between them as comments."""
@@ -122,7 +123,13 @@ class Writer:
 
     def name(self, variable: Variable | None) -> str:
         """The name of a variable."""
-        return "_" if variable is None else self.names.setdefault(variable, f"v{len(self.names)}")
+        if variable is None:
+            return "_"
+        name = self.names.get(variable)
+        if name is None:
+            self._count += 1
+            name = self.names[variable] = f"v{self._count}"
+        return name
 
     def _constant(self, value: Any, number: float | None = None) -> str:
         """The name of a function or of another constant."""
