@@ -37,6 +37,15 @@ def gradient_builders(f: ArrayFunction, make_input: Callable[[], Any], *, with_v
 
         return _transformed(funcgrad, fnp)
 
+    def funcgrad_jit() -> Step:
+        import funcgrad
+        from funcgrad import jit
+
+        x = make_input()
+        transform = funcgrad.value_and_grad if with_value else funcgrad.grad
+        derivative = jit(transform(lambda x: f(np, x)))
+        return lambda: derivative(x)
+
     def autograd() -> Step:
         import autograd as ag
         import autograd.numpy as anp
@@ -93,6 +102,7 @@ def gradient_builders(f: ArrayFunction, make_input: Callable[[], Any], *, with_v
     return {
         peers.FUNCGRAD: funcgrad_plain,
         peers.FUNCGRAD_NUMPY: funcgrad_numpy,
+        peers.FUNCGRAD_JIT: funcgrad_jit,
         peers.AUTOGRAD: autograd,
         peers.MYGRAD: mygrad,
         peers.TORCH: torch,

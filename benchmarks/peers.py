@@ -10,6 +10,7 @@ HAND_WRITTEN = "hand-written"
 FUNCGRAD = "funcgrad"
 FUNCGRAD_NUMPY = "funcgrad.numpy"
 FUNCGRAD_LOOP = "funcgrad-loop"
+FUNCGRAD_JIT = "funcgrad-jit"
 YARDSTICK = "yardstick"
 AUTOGRAD = "autograd"
 MYGRAD = "mygrad"
@@ -40,6 +41,7 @@ PEERS: tuple[Peer, ...] = (
     Peer(HAND_WRITTEN, "hand-written NumPy"),
     Peer(FUNCGRAD, "funcgrad (plain numpy calls)", ("funcgrad.numpy",)),
     Peer(FUNCGRAD_NUMPY, "funcgrad (funcgrad.numpy)", ("funcgrad.numpy",)),
+    Peer(FUNCGRAD_JIT, "funcgrad jit", ("funcgrad",)),
     Peer(FUNCGRAD_LOOP, "funcgrad in a Python loop", ("funcgrad",)),
     Peer(YARDSTICK, "(what it is held against)", ("funcgrad",)),
     Peer(AUTOGRAD, "autograd", ("autograd", "scipy")),

@@ -50,6 +50,15 @@ def _funcgrad_numpy() -> Step:
     return lambda: derivative(x)
 
 
+def _funcgrad_jit() -> Step:
+    import funcgrad
+    from funcgrad import jit
+
+    first, second, x = make_inputs()
+    derivative = jit(funcgrad.jacrev(lambda x, first, second: layers(np, first, second, x)))
+    return lambda: derivative(x, first, second)
+
+
 def _autograd() -> Step:
     import autograd
     import autograd.numpy as anp
@@ -101,6 +110,7 @@ WORKLOAD = Workload(
         peers.HAND_WRITTEN: _hand_written,
         peers.FUNCGRAD: _funcgrad_plain,
         peers.FUNCGRAD_NUMPY: _funcgrad_numpy,
+        peers.FUNCGRAD_JIT: _funcgrad_jit,
         peers.AUTOGRAD: _autograd,
         peers.MYGRAD: _mygrad,
         peers.TORCH: _torch,

@@ -99,6 +99,14 @@ def _funcgrad_numpy() -> Step:
     return _funcgrad(fnp)
 
 
+def _funcgrad_jit() -> Step:
+    from funcgrad import jit, nn, value_and_grad
+
+    params, data = make_params(), make_data()
+    derivative = jit(value_and_grad(lambda params: loss(np, nn.sigmoid, params, *data)))
+    return lambda: derivative(params)
+
+
 def _autograd() -> Step:
     import autograd
     import autograd.numpy as anp
@@ -187,6 +195,7 @@ WORKLOAD = Workload(
         peers.HAND_WRITTEN: _hand_written,
         peers.FUNCGRAD: lambda: _funcgrad(np),
         peers.FUNCGRAD_NUMPY: _funcgrad_numpy,
+        peers.FUNCGRAD_JIT: _funcgrad_jit,
         peers.AUTOGRAD: _autograd,
         peers.MYGRAD: _mygrad,
         peers.TORCH: _torch,

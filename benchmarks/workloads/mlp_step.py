@@ -60,6 +60,13 @@ def funcgrad_value_and_gradient(xp: Any) -> ValueAndGradient:
     return derivative
 
 
+def funcgrad_jit_value_and_gradient() -> ValueAndGradient:
+    """The same by funcgrad, compiled."""
+    from funcgrad import jit
+
+    return jit(funcgrad_value_and_gradient(np))
+
+
 def funcgrad_numpy_value_and_gradient() -> ValueAndGradient:
     """The same by funcgrad through its own namespace."""
     import funcgrad.numpy as fnp
@@ -169,6 +176,7 @@ WORKLOAD = Workload(
         peers.HAND_WRITTEN: _numpy_step(lambda: value_and_gradient),
         peers.FUNCGRAD: _numpy_step(lambda: funcgrad_value_and_gradient(np)),
         peers.FUNCGRAD_NUMPY: _numpy_step(funcgrad_numpy_value_and_gradient),
+        peers.FUNCGRAD_JIT: _numpy_step(funcgrad_jit_value_and_gradient),
         peers.AUTOGRAD: _numpy_step(autograd_value_and_gradient),
         peers.MYGRAD: _numpy_step(mygrad_value_and_gradient),
         peers.TORCH: _torch,

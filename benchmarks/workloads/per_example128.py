@@ -60,6 +60,14 @@ def _funcgrad_numpy() -> Step:
     return _funcgrad(fnp)
 
 
+def _funcgrad_jit() -> Step:
+    from funcgrad import grad, jit, vmap
+
+    derivative = jit(vmap(grad(_loss(np)), in_axes=(None, 0, 0)))
+    params, (x, labels) = make_params(), make_batch()
+    return lambda: derivative(params, x, labels)
+
+
 def _loop() -> Step:
     from funcgrad import grad
 
@@ -109,6 +117,7 @@ WORKLOAD = Workload(
         peers.HAND_WRITTEN: _hand_written,
         peers.FUNCGRAD: lambda: _funcgrad(np),
         peers.FUNCGRAD_NUMPY: _funcgrad_numpy,
+        peers.FUNCGRAD_JIT: _funcgrad_jit,
         peers.FUNCGRAD_LOOP: _loop,
         peers.TORCH: _torch,
         peers.JAX: lambda: _jax(is_compiled=False),

@@ -105,6 +105,24 @@ def _import_funcgrad_numpy() -> tuple[Any, Any]:
     return funcgrad, fnp
 
 
+def _funcgrad_jit_hessian() -> Step:
+    import funcgrad
+    from funcgrad import jit
+
+    x = make_input()
+    derivative = jit(funcgrad.hessian(lambda x: rosen(np, x)))
+    return lambda: derivative(x)
+
+
+def _funcgrad_jit_product() -> Step:
+    import funcgrad
+    from funcgrad import jit
+
+    x, v = make_input(), make_vector()
+    derivative = jit(funcgrad.hvp(lambda x: rosen(np, x)))
+    return lambda: derivative(x, v)
+
+
 def _import_autograd() -> tuple[Any, Any]:
     import autograd
     import autograd.numpy as anp
@@ -161,6 +179,7 @@ _PAIRS: dict[str, tuple[Builder, Builder]] = {
     peers.HAND_WRITTEN: (_hand_written_hessian, _hand_written_product),
     peers.FUNCGRAD: _numpy_like(_import_funcgrad, "hvp"),
     peers.FUNCGRAD_NUMPY: _numpy_like(_import_funcgrad_numpy, "hvp"),
+    peers.FUNCGRAD_JIT: (_funcgrad_jit_hessian, _funcgrad_jit_product),
     peers.AUTOGRAD: _numpy_like(_import_autograd, "hessian_vector_product"),
     peers.TORCH: (_torch_hessian, _torch_product),
     peers.JAX: _jax(is_compiled=False),

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import keyword
 import linecache
+import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,139 @@ from funcgrad.primitive import SCALARS
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
-from funcgrad.transforms.compile.memory import Plan, planned
+from funcgrad.transforms.compile.memory import planned
 from funcgrad.transforms.compile.program import Program
+
+_SIGNS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
+_ARITHMETIC = frozenset(
+    {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin}
+    | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
+)
+"""Functions of two operands of one dtype."""
+
+
+class Writer:
+    """Writes instructions as statements.
+
+    Attributes:
+        namespace: what the names of constants and functions stand for.
+        names: of variables.
+        targets: the variables that are written into memory that is there: those with a buffer.
+    """
+
+    def __init__(
+        self, namespace: dict[str, Any], names: dict[Variable, str], targets: Container[Variable], is_checked: bool = True
+    ) -> None:
+        self.namespace = namespace
+        self.names = names
+        self._targets = targets
+        self._is_checked = is_checked
+        self._count = 0
+
+    def lines(self, instructions: Iterable[Instruction]) -> list[str]:
+        """The statements, the user's lines between them as comments."""
+        lines, line = [], None
+        for instruction in instructions:
+            if instruction.line != line and instruction.line is not None:
+                line = instruction.line
+                lines.append(f"# {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
+            lines.append(self._statement(instruction))
+        return lines
+
+    def _statement(self, instruction: Instruction) -> str:
+        output = instruction.output
+        if type(output) is not Variable:
+            given = [self.text(one) for one in instruction.args]
+            call = self._plain_call(instruction.function, given, instruction.options)
+            return f"{', '.join(map(self.name, output))}{',' * (len(output) == 1)} = {call}"
+        if output in self._targets:
+            return self._call_into(instruction)
+        return f"{self.name(output)} = {self._call(instruction)}"
+
+    def _call_into(self, instruction: Instruction) -> str:
+        """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
+        function, options, into = instruction.function, instruction.options, self.name(instruction.output)
+        given = self._operands(instruction)
+        if "axis" in options or "keepdims" in options:
+            given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
+        elif function is np.maximum or function is np.minimum:  # of these the third argument alone is deprecated
+            given.append(f"out={into}")
+        else:
+            given.append(into)
+        return f"{self._constant(function)}({', '.join(given)})"
+
+    def _call(self, instruction: Instruction) -> str:
+        function, output = instruction.function, instruction.output
+        if not output.is_number:
+            return self._plain_call(function, self._operands(instruction), instruction.options)
+        given = [self.text(one) for one in instruction.args]
+        scalar = SCALARS.get(function)
+        if scalar is None or instruction.options:
+            return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
+        if self._is_checked:
+            return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
+        if function in _SIGNS and len(given) == 2:
+            return f" {_SIGNS[function]} ".join(given)
+        return f"-{given[0]}" if function is np.negative else f"{self._constant(scalar)}({', '.join(given)})"
+
+    def _operands(self, instruction: Instruction) -> list[str]:
+        """The arguments; numbers that meet an array of floating-point numbers as arrays of its dtype, which take half the time."""
+        args = instruction.args
+        if instruction.function in _ARITHMETIC and len(args) == 2:
+            for one, other in (args, args[::-1]):
+                if type(one) in (float, int) and type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
+                    constant = _as_array(one, other.dtype)
+                    if constant is not None:
+                        return [self._constant(constant, one) if each is one else self.text(each) for each in args]
+        return [self.text(one) for one in args]
+
+    def _plain_call(self, function: Any, given: list[str], options: dict[str, Any]) -> str:
+        return f"{self._constant(function)}({', '.join([*given, *(f'{key}={self.text(one)}' for key, one in options.items())])})"
+
+    def text(self, value: Any) -> str:
+        """A variable, a constant, or a container of them."""
+        kind = type(value)
+        if kind is Variable:
+            return self.name(value)
+        if kind is tuple or kind is list:
+            inside = ", ".join(map(self.text, value))
+            return f"[{inside}]" if kind is list else f"({inside}{',' * (len(value) == 1)})"
+        if kind is dict:
+            return "{" + ", ".join(f"{key!r}: {self.text(one)}" for key, one in value.items()) + "}"
+        if kind in (int, bool, str, type(None)) or (kind is float and np.isfinite(value)):
+            return repr(value) if kind not in (int, float) or math.copysign(1.0, value) > 0.0 else f"({value!r})"
+        if kind is slice:
+            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
+        return self._constant(value)
+
+    def name(self, variable: Variable | None) -> str:
+        """The name of a variable."""
+        if variable is None:
+            return "_"
+        name = self.names.get(variable)
+        if name is None:
+            self._count += 1
+            name = self.names[variable] = f"v{self._count}"
+        return name
+
+    def _constant(self, value: Any, number: float | None = None) -> str:
+        """The name of a function or of another constant."""
+        name = getattr(value, "__name__", type(value).__name__)
+        owner = getattr(value, "__self__", None)
+        if isinstance(owner, np.ufunc):
+            name = f"{owner.__name__}_{name}"
+        if number is not None:
+            name = "n" + re.sub(r"\W", "_", repr(number).replace("-", "m"))
+        else:
+            name = re.sub(r"\W", "_", name).strip("_") if callable(value) else "c"
+        if keyword.iskeyword(name) or not name.isidentifier():
+            name = "f"
+        tried, n = name, 1
+        while tried in self.namespace and not _is_same(self.namespace[tried], value, number):
+            n += 1
+            tried = f"{name}_{n}"
+        self.namespace.setdefault(tried, value)
+        return tried
 
 
 class Code:
@@ -24,122 +156,84 @@ class Code:
 
     Attributes:
         text: its source.
-        function: takes the inputs and the buffers, and gives the outputs in a tuple; None where a watched derivative has a NaN.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, is_checked: bool = False) -> None:
+        self._program = program
         self._plan = planned(program)
-        self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean}
-        self._names: dict[Any, str] = {}
-        self.text = self._source(program)
+        self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean, "on_numbers": on_numbers, "again": self._again}
+        self._checked: Code | None = None
+        self.text = self._source(program, is_checked)
         name = f"<program of {program.name}>"
         linecache.cache[name] = len(self.text), None, self.text.splitlines(True), name
         exec(compile(self.text, name, "exec"), self._namespace)
-        self.function: Callable[..., Any] = self._namespace["program"]
-        self._arenas: list[list[np.ndarray]] = []
+        self._functions: list[Callable[..., Any]] = []
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
         """The outputs; None where a watched derivative has a NaN. Without floating-point warnings."""
-        arenas = self._arenas
+        functions = self._functions
         try:
-            arena = arenas.pop()  # nobody else has it meanwhile: programs run on many threads
+            function = functions.pop()  # nobody else has it meanwhile: programs run on many threads
         except IndexError:
-            arena = self._arena()
-        found = quietly(self.function, *leaves, *arena)
-        arenas.append(arena)
+            function = self._function()
+        found = quietly(function, *leaves)
+        functions.append(function)
         return found  # type: ignore[no-any-return]
 
-    def _arena(self) -> list[np.ndarray]:
-        """Buffers for one run at a time."""
+    def _function(self) -> Callable[..., Any]:
+        """The function on buffers of its own, for one run at a time."""
         memories = [np.empty(size, np.uint8) for size in self._plan.sizes]
-        return [np.ndarray(shape, dtype, memories[n]) for n, shape, dtype in self._plan.layout]
+        buffers = [np.ndarray(shape, dtype, memories[n]) for n, shape, dtype in self._plan.layout]
+        return self._namespace["make"](*buffers)  # type: ignore[no-any-return]
 
-    def _source(self, program: Program) -> str:
+    def _again(self, *inputs: Any) -> Any:
+        """The same where Python's functions of numbers raise: each such call is NumPy's."""
+        if self._checked is None:
+            self._checked = Code(self._program, is_checked=True)
+        return self._checked._function()(*inputs)
+
+    def _source(self, program: Program, is_checked: bool) -> str:
         plan = self._plan
-        for n, one in enumerate(program.inputs):
-            self._names[one] = f"x{n}"
-        for one, n in plan.buffers.items():
-            self._names[one] = f"t{n}"
-        given = [*(f"x{n}" for n in range(len(program.inputs))), *(f"t{n}" for n in range(len(plan.layout)))]
-        lines = [f"def program({', '.join(given)}):"]
-        line = None
-        for instruction in program.instructions:
-            if instruction.line != line and instruction.line is not None:
-                line = instruction.line
-                lines.append(f"    # {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
-            lines.append("    " + self._statement(instruction, plan))
+        inputs, buffers = [f"x{n}" for n in range(len(program.inputs))], [f"t{n}" for n in range(len(plan.layout))]
+        names = dict(zip(program.inputs, inputs, strict=True)) | {one: f"t{n}" for one, n in plan.buffers.items()}
+        writer = Writer(self._namespace, names, plan.buffers, is_checked)
+        lines = writer.lines(program.instructions)
         if program.watched:
-            lines.append(f"    if not are_clean({', '.join(map(self._name, dict.fromkeys(program.watched)))}):")
-            lines.append("        return None")
-        lines.append(f"    return ({''.join(self._output(one, plan) + ', ' for one in program.outputs)})")
-        return "\n".join(lines) + "\n"
+            lines.append(f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(program.watched)))}):")
+            lines.append("    return None")
+        lines.append(f"return ({''.join(self._output(writer, one) + ', ' for one in program.outputs)})")
+        if not is_checked and any(one.function in SCALARS and _is_number(one.output) for one in program.instructions):
+            lines = [
+                "try:",
+                *(f"    {line}" for line in lines),
+                "except (ArithmeticError, ValueError):",
+                f"    return again({', '.join(inputs)})",
+            ]
+        body = "\n".join(f"        {line}" for line in lines)
+        return f"def make({', '.join(buffers)}):\n    def program({', '.join(inputs)}):\n{body}\n    return program\n"
 
-    def _statement(self, instruction: Instruction, plan: Plan) -> str:
-        output = instruction.output
-        call = self._call(instruction)
-        if type(output) is not Variable:
-            return f"{', '.join(map(self._name, output))}{',' * (len(output) == 1)} = {call}"
-        return call if output in plan.buffers else f"{self._name(output)} = {call}"
-
-    def _call(self, instruction: Instruction) -> str:
-        function, output = instruction.function, instruction.output
-        given = [self._text(one) for one in instruction.args]
-        if type(output) is Variable and output.is_number:
-            scalar = SCALARS.get(function)
-            if scalar is not None and not instruction.options:
-                self._namespace["on_numbers"] = on_numbers
-                return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
-            return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
-        if output in self._plan.buffers:
-            if "axis" in instruction.options or "keepdims" in instruction.options:
-                options = instruction.options
-                given += [self._text(options.get("axis")), "None", self._name(output), self._text(options.get("keepdims", False))]
-            else:
-                given.append(self._name(output))
-            return f"{self._constant(function)}({', '.join(given)})"
-        return self._plain_call(function, given, instruction.options)
-
-    def _plain_call(self, function: Any, given: list[str], options: dict[str, Any]) -> str:
-        return f"{self._constant(function)}({', '.join([*given, *(f'{key}={self._text(one)}' for key, one in options.items())])})"
-
-    def _output(self, value: Any, plan: Plan) -> str:
-        text = self._text(value)
+    def _output(self, writer: Writer, value: Any) -> str:
+        text = writer.text(value)
         is_array = value.kind is np.ndarray if type(value) is Variable else isinstance(value, np.ndarray)
-        return f"copy({text})" if is_array and (type(value) is not Variable or value in plan.shared) else text
+        return f"copy({text})" if is_array and (type(value) is not Variable or value in self._plan.shared) else text
 
-    def _text(self, value: Any) -> str:
-        kind = type(value)
-        if kind is Variable:
-            return self._name(value)
-        if kind is tuple or kind is list:
-            inside = ", ".join(map(self._text, value))
-            return f"[{inside}]" if kind is list else f"({inside}{',' * (len(value) == 1)})"
-        if kind is dict:
-            return "{" + ", ".join(f"{key!r}: {self._text(one)}" for key, one in value.items()) + "}"
-        if kind in (int, bool, str, type(None)) or (kind is float and np.isfinite(value)):
-            return repr(value) if kind is not float or value >= 0 else f"({value!r})"
-        if kind is slice:
-            return f"slice({self._text(value.start)}, {self._text(value.stop)}, {self._text(value.step)})"
-        return self._constant(value)
 
-    def _name(self, variable: Variable | None) -> str:
-        return "_" if variable is None else self._names.setdefault(variable, f"v{len(self._names)}")
+def _is_number(output: Any) -> bool:
+    return type(output) is Variable and output.is_number
 
-    def _constant(self, value: Any) -> str:
-        """The name of a function or of another constant."""
-        name = getattr(value, "__name__", type(value).__name__)
-        owner = getattr(value, "__self__", None)
-        if isinstance(owner, np.ufunc):
-            name = f"{owner.__name__}_{name}"
-        name = re.sub(r"\W", "_", name).strip("_") if callable(value) else "c"
-        if keyword.iskeyword(name) or not name.isidentifier():
-            name = "f"
-        tried, n = name, 1
-        while tried in self._namespace and self._namespace[tried] is not value and not _is_same_method(self._namespace[tried], value):
-            n += 1
-            tried = f"{name}_{n}"
-        self._namespace[tried] = value
-        return tried
+
+def _as_array(number: float, dtype: np.dtype[Any]) -> np.ndarray | None:
+    """A number as an array of a dtype; None where that is not what NumPy makes of it without a word."""
+    with np.errstate(all="ignore"):
+        made = np.array(number, dtype)
+    return made if np.isfinite(made) and abs(number) <= 2**53 else None
+
+
+def _is_same(known: Any, value: Any, number: float | None) -> bool:
+    """Whether a constant is known already: as itself, as the same number, as another object for the same method of a ufunc."""
+    if number is not None:
+        return isinstance(known, np.ndarray) and known.ndim == 0 and known.dtype == value.dtype and known.tobytes() == value.tobytes()
+    return known is value or _is_same_method(known, value)
 
 
 def _is_same_method(one: Any, other: Any) -> bool:

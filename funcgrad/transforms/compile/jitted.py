@@ -107,11 +107,13 @@ class Jitted:
 
         Example:
             >>> print(jit(lambda x: np.sin(x) * 2.0).source(np.ones(3)))  # doctest: +ELLIPSIS
-            def program(x0, t0):
-                # ...
-                sin(x0, t0)
-                v2 = multiply(t0, 2.0)
-                return (v2, )
+            def make(t0):
+                def program(x0):
+                    # ...
+                    sin(x0, t0)
+                    v1 = multiply(t0, n2_0)
+                    return (v1, )
+                return program
             <BLANKLINE>
         """
         function, leaves = self._taken_apart(args, kwargs)
