@@ -24,6 +24,9 @@ PRIMITIVES: dict[str, str] = {}
 SCALARS: dict[Any, Callable[..., Any]] = {}
 """Elementwise function -> the function of Python numbers that gives the same, where it does not raise."""
 
+EXPRESSIONS: dict[Any, str] = {}
+"""The same as source text in x and y, for those that are expressions."""
+
 _OWNERS: dict[str, str | None] = {}
 
 LATE: list[tuple[str, str]] = []

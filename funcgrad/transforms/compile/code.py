@@ -17,6 +17,7 @@ from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
 from funcgrad.transforms.compile.memory import Plan, planned
 from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.scalars import Scalars, guarded
 
 
 class Code:
@@ -27,8 +28,9 @@ class Code:
         function: takes the inputs and the buffers, and gives the outputs in a tuple; None where a watched derivative has a NaN.
     """
 
-    def __init__(self, program: Program) -> None:
+    def __init__(self, program: Program, is_careful: bool = False) -> None:
         self._plan = planned(program)
+        self._scalars = None if is_careful else Scalars(program)
         self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean}
         self._names: dict[Any, str] = {}
         self.text = self._source(program)
@@ -37,6 +39,9 @@ class Code:
         exec(compile(self.text, name, "exec"), self._namespace)
         self.function: Callable[..., Any] = self._namespace["program"]
         self._arenas: list[list[np.ndarray]] = []
+        if self._scalars:
+            self.function = guarded(self.function, lambda: Code(program, is_careful=True).function)
+        self._scalars = None
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
         """The outputs; None where a watched derivative has a NaN. Without floating-point warnings."""
@@ -60,6 +65,7 @@ class Code:
             self._names[one] = f"x{n}"
         for one, n in plan.buffers.items():
             self._names[one] = f"t{n}"
+        self._names.update(self._scalars.names if self._scalars else {})
         given = [*(f"x{n}" for n in range(len(program.inputs))), *(f"t{n}" for n in range(len(plan.layout)))]
         lines = [f"def program({', '.join(given)}):"]
         line = None
@@ -67,7 +73,9 @@ class Code:
             if instruction.line != line and instruction.line is not None:
                 line = instruction.line
                 lines.append(f"    # {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
-            lines.append("    " + self._statement(instruction, plan))
+            statement = self._statement(instruction, plan)
+            if not self._scalars or instruction.output not in self._scalars.inside:
+                lines.append("    " + statement)
         if program.watched:
             lines.append(f"    if not are_clean({', '.join(map(self._name, dict.fromkeys(program.watched)))}):")
             lines.append("        return None")
@@ -76,7 +84,7 @@ class Code:
 
     def _statement(self, instruction: Instruction, plan: Plan) -> str:
         output = instruction.output
-        call = self._call(instruction)
+        call = (self._scalars and self._scalars.text(instruction, self._text, self._constant)) or self._call(instruction)
         if type(output) is not Variable:
             return f"{', '.join(map(self._name, output))}{',' * (len(output) == 1)} = {call}"
         return call if output in plan.buffers else f"{self._name(output)} = {call}"
@@ -110,7 +118,7 @@ class Code:
     def _text(self, value: Any) -> str:
         kind = type(value)
         if kind is Variable:
-            return self._name(value)
+            return self._names.get(value) or self._name(value)
         if kind is tuple or kind is list:
             inside = ", ".join(map(self._text, value))
             return f"[{inside}]" if kind is list else f"({inside}{',' * (len(value) == 1)})"
@@ -123,7 +131,9 @@ class Code:
         return self._constant(value)
 
     def _name(self, variable: Variable | None) -> str:
-        return "_" if variable is None else self._names.setdefault(variable, f"v{len(self._names)}")
+        if variable not in self._names:
+            self._names[variable] = "_" if variable is None else f"v{len(self._names)}"
+        return self._names[variable]
 
     def _constant(self, value: Any) -> str:
         """The name of a function or of another constant."""
