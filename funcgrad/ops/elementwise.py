@@ -31,9 +31,13 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _where_value(condition: Any, x: Any, y: Any) -> Any:
-    if type(condition) is Staged and all(type(one) is float or (type(one) is Staged and one.kind is float) for one in (x, y)):
-        return condition.recorded(picked if condition.kind in (bool, np.bool_) else np.where, (condition, x, y), {})
+    if [_kind(x), _kind(y)] == [float, float] and _kind(condition) in (bool, np.bool_):
+        return condition.recorded(picked, (condition, x, y), {}) if type(condition) is Staged else picked(condition, x, y)
     return np.where(condition, x, y)
+
+
+def _kind(value: Any) -> type:
+    return value.kind if type(value) is Staged else type(value)
 
 
 _where = elementwise(_where_value, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t), keeps=(0,), name="where")
