@@ -74,7 +74,7 @@ class Code:
                 line = instruction.line
                 lines.append(f"    # {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
             statement = self._statement(instruction, plan)
-            if not self._scalars or instruction.output not in self._scalars.inside:
+            if statement:
                 lines.append("    " + statement)
         if program.watched:
             lines.append(f"    if not are_clean({', '.join(map(self._name, dict.fromkeys(program.watched)))}):")
@@ -84,7 +84,10 @@ class Code:
 
     def _statement(self, instruction: Instruction, plan: Plan) -> str:
         output = instruction.output
-        call = (self._scalars and self._scalars.text(instruction, self._text, self._constant)) or self._call(instruction)
+        expression = self._scalars.text(instruction, self._text, self._constant) if self._scalars else None
+        if self._scalars and output in self._scalars.inside:
+            return ""
+        call = expression or self._call(instruction)
         if type(output) is not Variable:
             return f"{', '.join(map(self._name, output))}{',' * (len(output) == 1)} = {call}"
         return call if output in plan.buffers else f"{self._name(output)} = {call}"
