@@ -14,6 +14,8 @@ Line = tuple[str, int]
 NUMBERS = (float, int, bool, complex)
 """Python's numbers: where all operands of an instruction are such, its result is one."""
 
+_FLOAT64 = np.dtype(float)
+
 
 class Variable:
     """A value of a program.
@@ -25,10 +27,16 @@ class Variable:
 
     __slots__ = ("dtype", "kind", "shape")
 
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
     def __init__(self, value: Any) -> None:
         self.kind: type = type(value)
-        self.shape: tuple[int, ...] = np.shape(value)
-        self.dtype: np.dtype[Any] = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.result_type(value)
+        if self.kind is float:
+            self.shape, self.dtype = (), _FLOAT64
+            return
+        self.shape = np.shape(value)
+        self.dtype = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.result_type(value)
 
     @property
     def is_number(self) -> bool:
@@ -61,7 +69,13 @@ class Instruction:
     def inputs(self) -> list[Variable]:
         """The variables among its arguments."""
         found: list[Variable] = []
-        _collect((self.args, self.options), found)
+        for one in self.args:
+            if type(one) is Variable:
+                found.append(one)
+            elif type(one) is not float:
+                _collect(one, found)
+        if self.options:
+            _collect(self.options, found)
         return found
 
     @property

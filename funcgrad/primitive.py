@@ -27,6 +27,9 @@ SCALARS: dict[Any, Callable[..., Any]] = {}
 FUNCTIONS: dict[str, Any] = {}
 """Name of each primitive -> the function that gives its value."""
 
+EXPRESSIONS: dict[Any, str] = {}
+"""The same as source text in x and y, for those that are expressions."""
+
 _OWNERS: dict[str, str | None] = {}
 
 LATE: list[tuple[str, str]] = []

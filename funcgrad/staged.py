@@ -9,6 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
+import operator as python_operator
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -112,6 +113,15 @@ class Recording:
         self.instructions.append(Instruction(function, args, options, output, _line()))
         return made
 
+    def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
+        """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
+        len(self.scope.records)
+        answer = on_numbers(function, scalar, [one._value if type(one) is Staged else one for one in args])
+        variable = Variable(answer)
+        given = tuple([one._variable if type(one) is Staged else one for one in args])
+        self.instructions.append(Instruction(function, given, {}, variable, _line()))
+        return Staged(answer, variable, self)
+
     def _in_parts(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """A call of a function of our own as the calls of NumPy's that it makes; NotImplemented where it needs to see plain values."""
         before = len(self.instructions)
@@ -168,6 +178,11 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
         return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
 
 
+def picked(condition: bool, x: float, y: float) -> float:
+    """np.where of numbers."""
+    return x if condition else y
+
+
 def _is_same(found: Any, plain: Any) -> bool:
     """Whether two answers are the same: type, shape, dtype, numbers."""
     if type(found) is not type(plain):
@@ -187,12 +202,18 @@ def _variable(staged: Staged) -> Any:
     return staged._variable
 
 
+_users: dict[str, bool] = {}  # by the name of a file: whether it is the user's code
+
+
 def _line() -> Line | None:
     """The innermost line of code that is neither ours nor NumPy's."""
     frame = sys._getframe(2)
     while frame is not None:
         name = frame.f_code.co_filename
-        if not name.startswith((_HOME, _NUMPY, "funcgrad.", "<")):
+        is_users = _users.get(name)
+        if is_users is None:
+            is_users = _users[name] = not name.startswith((_HOME, _NUMPY, "funcgrad.", "<"))
+        if is_users:
             return name, frame.f_lineno
         frame = frame.f_back  # type: ignore[assignment]
     return None
@@ -309,9 +330,29 @@ class Staged(Tracer):
 TRACERS.add(Staged)
 
 
-def _operator(ufunc: Any, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
+    """The recording that two operands belong to, if they are staged Python floats, one of them perhaps a plain number."""
+    found: Recording | None = None
+    for one in operands:
+        if type(one) is Staged:
+            if one._variable.kind is not float or (found is not None and found is not one._recording):
+                return None
+            found = one._recording
+        elif type(one) is not float and type(one) is not int:
+            return None
+    return found
+
+
+def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable[..., Any] | None = None) -> Callable[[Any, Any], Any]:
+    """An operator of Python's: a ufunc, but on numbers alone another function if that gives another type."""
+
     def operator(x: Any, y: Any) -> Any:
         operands = (y, x) if is_reflected else (x, y)
+        recording = _recording_of_floats(operands)
+        if recording is not None:
+            scalar = on_numbers_alone or SCALARS.get(ufunc)
+            if scalar is not None:
+                return recording.on_floats(on_numbers_alone or ufunc, scalar, *operands)
         found = innermost_of(operands)
         if type(found) is Staged:
             return found.recorded(ufunc, operands, {})
@@ -330,6 +371,7 @@ for _name, _ufunc in OPERATORS.items():
     setattr(Staged, f"__i{_name}__", _operator(_ufunc))
 setattr(Staged, "__matmul__", _operator(np.matmul))  # noqa: B010 - as the others
 setattr(Staged, "__rmatmul__", _operator(np.matmul, is_reflected=True))  # noqa: B010
+_general_power = _operator(np.power)
 _POWERS: dict[Any, Any] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
@@ -337,11 +379,11 @@ def _power(x: Any, y: Any) -> Any:
     """The operator **, in which NumPy too takes these functions for powers of arrays of floating-point numbers."""
     if type(x) is Staged and type(y) in (int, float) and y in _POWERS and x.dtype.kind in "fc" and not x._variable.is_number:
         return x.recorded(_POWERS[y], (x,), {})
-    return _operator(np.power)(x, y)
+    return _general_power(x, y)
 
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=getattr(python_operator, _name)))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))

@@ -18,6 +18,7 @@ from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import is_complex, keep_zero_factors, keep_zeros, raw, refuse_out
+from funcgrad.staged import Staged, picked
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -29,7 +30,17 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
     return _where(condition, x, y)
 
 
-_where = elementwise(np.where, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t), keeps=(0,))
+def _where_value(condition: Any, x: Any, y: Any) -> Any:
+    if [_kind(x), _kind(y)] == [float, float] and _kind(condition) in (bool, np.bool_):
+        return condition.recorded(picked, (condition, x, y), {}) if type(condition) is Staged else picked(condition, x, y)
+    return np.where(condition, x, y)
+
+
+def _kind(value: Any) -> type:
+    return value.kind if type(value) is Staged else type(value)
+
+
+_where = elementwise(_where_value, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t), keeps=(0,), name="where")
 
 
 def where(condition: Any, x: Any = None, y: Any = None) -> Any:
@@ -60,10 +71,10 @@ def _keep_zero_numerators(partial: Any) -> Any:
 divide: Any = binary(
     np.divide, lambda t, y: divide(t, y), lambda t, y, ans: -t * divide(ans, y), call="x / y", strengthen=_keep_zero_numerators
 )
-negative = unary(np.negative, lambda t: -t, lambda x: -x)
+negative = unary(np.negative, lambda t: -t, "-x")
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
-square = unary(np.square, lambda t, x: (2.0 * x) * t, lambda x: x * x)
+square = unary(np.square, lambda t, x: (2.0 * x) * t, "x * x")
 fabs = unary(np.fabs, lambda t, x: sign(x) * t, abs)
 
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad.errors import InputTypeError
 from funcgrad.mapped import Mapped
-from funcgrad.primitive import SCALARS, declare, register
+from funcgrad.primitive import EXPRESSIONS, SCALARS, declare, register
 from funcgrad.rule import LazyRule, Rule
 from funcgrad.rules.templates import BOTH, ONE, OPERATION, PLAIN, UNARY, builder
 from funcgrad.rules.values import keep_zeros, keep_zeros_in_sums, real_part
@@ -56,7 +56,7 @@ def strongly(partial: Partial) -> Partial:
 def unary(
     ufunc: Any,
     partial: Callable[..., Any],
-    scalar: Callable[[float], float] | None = None,
+    scalar: Callable[[float], float] | str | None = None,
     name: str | None = None,
     is_real: bool = False,
     strengthen: Callable[[Any], Any] = strongly,
@@ -66,7 +66,8 @@ def unary(
     Args:
         ufunc: NumPy's function, which gives the value.
         partial: `(t, x)`, `(t, ans)` or `(t)` -> t times the derivative.
-        scalar: the function of `math` that gives the same on a Python float, ten times faster; where it raises, NumPy answers.
+        scalar: the function of `math` that gives the same on a Python float, ten times faster, or the source text of an expression in x;
+            where it raises, NumPy answers.
         name: the primitive's, where `ufunc` is a function of our own and not one of NumPy's to take the place of.
         is_real: the result is real where the operand is complex: its tangent is the real part of t times w, its cotangent the real part
             of ct times w, where w is the derivative in the real part minus i times that in the imaginary part.
@@ -89,7 +90,10 @@ def unary(
     is_ours = name is not None
     name = name or str(ufunc.__name__)
     keeps = parameters(partial)
-    on_float: Callable[[float], float] = scalar or (lambda x: float(ufunc(x)))
+    if isinstance(scalar, str):
+        EXPRESSIONS[ufunc] = scalar
+    on_numbers: Callable[[float], float] | None = eval(f"lambda x: {scalar}") if isinstance(scalar, str) else scalar
+    on_float = on_numbers or (lambda x: float(ufunc(x)))
     rule = _unary_rule(name, partial, keeps, is_real)
     rule.strong = _unary_rule(name, strengthen(partial), keeps, is_real) if keeps else None
     residual = "ans" if keeps == ("ans",) else "value" if keeps else "None"
@@ -104,8 +108,8 @@ def unary(
     function = ufunc if isinstance(ufunc, np.ufunc) else evaluate
     operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(function, on_float, rule)
     operation.__name__ = operation.__qualname__ = name
-    if scalar is not None:
-        SCALARS[ufunc] = scalar
+    if on_numbers is not None:
+        SCALARS[ufunc] = on_numbers
     declare(name, "elementwise", ufunc)
     return operation if is_ours else register(ufunc, operation)
 
@@ -260,6 +264,8 @@ def binary(
     on_numbers = eval(f"lambda x, y: {call}") if call else scalar
     if on_numbers is not None:
         SCALARS[ufunc] = on_numbers
+    if call:
+        EXPRESSIONS[ufunc] = call
     declare(name, "elementwise", ufunc)
     register(ufunc, operation)
     return operation

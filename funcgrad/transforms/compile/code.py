@@ -18,8 +18,8 @@ from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
 from funcgrad.transforms.compile.memory import planned
 from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.scalars import Scalars
 
-_SIGNS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
 _ARITHMETIC = frozenset(
     {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin}
     | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -37,12 +37,12 @@ class Writer:
     """
 
     def __init__(
-        self, namespace: dict[str, Any], names: dict[Variable, str], targets: Container[Variable], is_checked: bool = True
+        self, namespace: dict[str, Any], names: dict[Variable, str], targets: Container[Variable], scalars: Scalars | None = None
     ) -> None:
         self.namespace = namespace
         self.names = names
         self._targets = targets
-        self._is_checked = is_checked
+        self._scalars = scalars
         self._count = 0
 
     def lines(self, instructions: Iterable[Instruction]) -> list[str]:
@@ -52,11 +52,18 @@ class Writer:
             if instruction.line != line and instruction.line is not None:
                 line = instruction.line
                 lines.append(f"# {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
-            lines.append(self._statement(instruction))
+            statement = self._statement(instruction)
+            if statement:
+                lines.append(statement)
         return lines
 
     def _statement(self, instruction: Instruction) -> str:
         output = instruction.output
+        expression = self._scalars.text(instruction, self.text, self._constant) if self._scalars else None
+        if self._scalars and output in self._scalars.inside:
+            return ""
+        if expression is not None:
+            return f"{self.name(output)} = {expression}"
         if type(output) is not Variable:
             given = [self.text(one) for one in instruction.args]
             call = self._plain_call(instruction.function, given, instruction.options)
@@ -85,11 +92,7 @@ class Writer:
         scalar = SCALARS.get(function)
         if scalar is None or instruction.options:
             return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
-        if self._is_checked:
-            return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
-        if function in _SIGNS and len(given) == 2:
-            return f" {_SIGNS[function]} ".join(given)
-        return f"-{given[0]}" if function is np.negative else f"{self._constant(scalar)}({', '.join(given)})"
+        return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
 
     def _operands(self, instruction: Instruction) -> list[str]:
         """The arguments; numbers that meet an array of floating-point numbers as arrays of its dtype, which take half the time."""
@@ -196,13 +199,15 @@ class Code:
         plan = self._plan
         inputs, buffers = [f"x{n}" for n in range(len(program.inputs))], [f"t{n}" for n in range(len(plan.layout))]
         names = dict(zip(program.inputs, inputs, strict=True)) | {one: f"t{n}" for one, n in plan.buffers.items()}
-        writer = Writer(self._namespace, names, plan.buffers, is_checked)
+        scalars = None if is_checked else Scalars(program)
+        names |= scalars.names if scalars else {}
+        writer = Writer(self._namespace, names, plan.buffers, scalars)
         lines = writer.lines(program.instructions)
         if program.watched:
             lines.append(f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(program.watched)))}):")
             lines.append("    return None")
         lines.append(f"return ({''.join(self._output(writer, one) + ', ' for one in program.outputs)})")
-        if not is_checked and any(one.function in SCALARS and _is_number(one.output) for one in program.instructions):
+        if scalars:
             lines = [
                 "try:",
                 *(f"    {line}" for line in lines),
@@ -216,10 +221,6 @@ class Code:
         text = writer.text(value)
         is_array = value.kind is np.ndarray if type(value) is Variable else isinstance(value, np.ndarray)
         return f"copy({text})" if is_array and (type(value) is not Variable or value in self._plan.shared) else text
-
-
-def _is_number(output: Any) -> bool:
-    return type(output) is Variable and output.is_number
 
 
 def _as_array(number: float, dtype: np.dtype[Any]) -> np.ndarray | None:

@@ -74,8 +74,9 @@ def planned(program: Program) -> Plan:
     last: dict[Variable, int] = {}
     for n, instruction in enumerate(program.instructions):
         for one in instruction.inputs:
-            for source in sources[one]:
-                last[source] = n
+            if one.kind is np.ndarray:
+                for source in sources[one]:
+                    last[source] = n
     kept = {source for one in (*program.outputs, *program.watched) if type(one) is Variable for source in sources[one]}
     returned = {one for one in program.outputs if type(one) is Variable}
     plan = Plan({}, [], [], {one for one in returned if sources[one] != {one} or one in program.inputs})
@@ -84,8 +85,9 @@ def planned(program: Program) -> Plan:
     for one, n in last.items():
         dying.setdefault(n, []).append(one)
     memory_of: dict[Variable, int] = {}
+    slots: dict[Any, int] = {}
     for n, instruction in enumerate(program.instructions):
-        ended = [one for one in dying.get(n, ()) if one in memory_of and one not in kept]
+        ended = [one for one in dying.get(n, ()) if one in memory_of and one not in kept] if n in dying else []
         if takes_out(instruction) and instruction.output not in returned:
             output: Variable = instruction.output
             memory = None
@@ -99,9 +101,10 @@ def planned(program: Program) -> Plan:
                 memory = _memory(plan, free, int(np.prod(output.shape, dtype=int)) * output.dtype.itemsize)
             memory_of[output] = memory
             slot = (memory, output.shape, output.dtype)
-            if slot not in plan.layout:
+            if slot not in slots:
+                slots[slot] = len(plan.layout)
                 plan.layout.append(slot)
-            plan.buffers[output] = plan.layout.index(slot)
+            plan.buffers[output] = slots[slot]
             if output not in last and output not in kept:
                 free.append(memory_of.pop(output))
         free += [memory_of.pop(one) for one in ended]
@@ -112,6 +115,9 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
     """For each variable those whose memory it may lie in: itself, where it has its own."""
     sources = {one: {one} for one in program.inputs}
     for instruction in program.instructions:
+        if type(instruction.output) is Variable and instruction.output.kind is not np.ndarray:
+            sources[instruction.output] = {instruction.output}
+            continue
         is_own = is_fresh(instruction)
         found = set() if is_own else {source for one in instruction.inputs if one.kind is np.ndarray for source in sources[one]}
         several = len(instruction.outputs) > 1

@@ -20,23 +20,29 @@ def with_common_subexpressions_merged(program: Program) -> Program:
 
     kept = []
     for instruction in program.instructions:
-        args, options = replaced(instruction.args, now, Variable), replaced(instruction.options, now, Variable)
-        key = _key((instruction.function, args, options, [one.kind for one in instruction.outputs]))
-        first = known.get(key) if key is not None else None
+        args, options = instruction.args, instruction.options
+        if instead and not instead.keys().isdisjoint(instruction.inputs):
+            args, options = replaced(args, now, Variable), replaced(options, now, Variable)
+        output = instruction.output
+        kinds = output.kind if type(output) is Variable else tuple([one.kind for one in instruction.outputs])
+        key = (instruction.function, kinds, *map(_key, args), _key(options) if options else None)
+        first = known.get(key)
         if first is not None:
             instead.update(zip(instruction.outputs, first.outputs, strict=True))
             continue
-        made = Instruction(instruction.function, args, options, instruction.output, instruction.line)
-        kept.append(made)
-        if key is not None:
-            known[key] = made
+        if args is not instruction.args:
+            instruction = Instruction(instruction.function, args, options, output, instruction.line)
+        kept.append(instruction)
+        known[key] = instruction
     outputs, watched = replaced([program.outputs, program.watched], now, Variable)
     return Program(program.name, program.inputs, kept, outputs, list(dict.fromkeys(watched)))
 
 
 def _key(value: Any) -> Any:
-    """What two equal arguments have in common, and different ones not; None for an argument that cannot be told."""
+    """What two equal arguments have in common, and different ones not."""
     kind = type(value)
+    if kind is Variable:
+        return value
     if kind is np.ndarray:
         return (kind, value.shape, value.dtype, value.tobytes()) if value.nbytes <= 1024 else (kind, id(value))
     if isinstance(value, (tuple, list)):
