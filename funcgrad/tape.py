@@ -255,10 +255,12 @@ class Holds(dict[int, np.ndarray]):
             self[key] = array
 
     def take_over(self, other: Holds, values: Any) -> None:
-        """Hold those arrays among some values (and what these contain) that another holds."""
+        """Hold those arrays among some values (and what these contain, or are views of) that another holds."""
         for value in values:
             if isinstance(value, np.ndarray):
-                if id(value) in other:
+                while value is not None and id(value) not in other:
+                    value = getattr(value, "base", None)
+                if value is not None:
                     self.add(value)
             elif isinstance(value, (tuple, list)):
                 self.take_over(other, value)

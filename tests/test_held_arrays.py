@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, jacfwd, jacrev, jvp, linearize, tape, value_and_grad, vjp
+from funcgrad import grad, jacfwd, jacrev, jvp, linearize, tape, value_and_grad, vjp, vmap
 from tests.runs import RUNS
 
 
@@ -168,3 +168,75 @@ def test_memory_that_c_code_lends_is_copied_not_frozen():
     np.testing.assert_array_equal(grad(lambda x: np.sum(x * lent))(np.ones(3)), [7.0, 7.0, 7.0])
     assert lent.flags.writeable
     assert not tape._waiting
+
+
+# ------------------------------------------------------------------------------------------------ mapped arrays
+
+READS: dict[str, Callable[[Any, Any], Any]] = {
+    "getitem": lambda w, i: w[i],
+    "take": lambda w, i: np.take(w, i),
+    "take_along_axis": lambda w, i: np.take_along_axis(w, np.reshape(i, 1), 0)[0],
+    "at": lambda w, i: w.at[i].get(),
+    "broadcast": lambda w, i: w[np.reshape(i, (1, 1)), np.zeros((1, 1), int)][0, 0] if w.ndim == 2 else w[np.reshape(i, (1, 1))][0, 0],
+    "where": lambda w, i: np.sum(np.where(np.arange(3) == i, w, 0.0)),
+}
+
+
+@pytest.mark.parametrize("copies", [1, 10_000])
+@pytest.mark.parametrize("read", list(READS.values()), ids=list(READS))
+def test_a_mapped_index_is_that_of_the_call(read: Any, copies: int):
+    w, indices = np.array([0.3, 0.5, 0.9]), np.array([0, 1, 2, 0])
+    for width in (None, 2):
+        index = np.tile(indices, copies)
+        given = index if width is None else np.stack([index] * width).T
+        whole = given if given.base is None else given.base
+        mapped = lambda w, given=given: vmap(lambda i: read(w, i if i.ndim == 0 else i[1]))(given)
+        back, forth = vjp(mapped, w)[1], linearize(mapped, w)[1]
+        for target in (index, whole):  # refused, or of no consequence because a copy was kept
+            with contextlib.suppress(ValueError):
+                target[...] = 0
+        ct = np.arange(4.0 * copies)
+        np.testing.assert_allclose(back(ct)[0], np.bincount(np.tile(indices, copies), ct, 3), rtol=1e-12)
+        np.testing.assert_array_equal(forth(w), w[np.tile(indices, copies)])
+        del back, forth
+        whole[...] = 0
+
+
+WRITTEN_INTO: dict[str, Callable[[Any, Any], Any]] = {
+    "product": lambda x, y: np.sum(x * y),
+    "sine": lambda x, y: np.sum(np.sin(x * y)),
+    "square": lambda x, y: np.sum(y * y) + np.sum(x * x),
+}
+
+
+@pytest.mark.parametrize("argnum", [0, 1])
+@pytest.mark.parametrize("f", list(WRITTEN_INTO.values()), ids=list(WRITTEN_INTO))
+def test_a_mapped_array_cannot_be_written_into_while_it_is_mapped(f: Any, argnum: int):
+    x, whole = np.ones(3), np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+    def writes(x: Any, y: Any) -> Any:
+        answer = f(x, y)
+        whole[:] = 0.0
+        return answer
+
+    with refused():
+        vmap(grad(writes, argnum), (None, 0))(x, whole)
+    with refused():
+        vmap(writes, (None, 1))(x[:2], whole)
+    vmap(grad(f, argnum), (None, 0))(x, whole)
+    whole[:] = 1.0
+
+
+def test_a_view_made_inside_of_what_is_held_stays_held():
+    whole, x = np.arange(12_000.0).reshape(2, 6000), np.ones((6000, 2))
+    found = []
+
+    def inside(x: Any) -> Any:
+        found.append(np.sum(np.sum(x) * whole))  # holds the whole
+        return np.sum(x * whole.T)
+
+    back = vjp(inside, x)[1]
+    del found[:]
+    with contextlib.suppress(ValueError):
+        whole[:] = 0.0
+    np.testing.assert_array_equal(back(1.0)[0], np.arange(12_000.0).reshape(2, 6000).T)

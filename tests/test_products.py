@@ -301,14 +301,31 @@ NOT_LINEAR: dict[str, Any] = {
     "in a tree": lambda x: {"a": x, "b": [x * x]},
     "ratio": lambda x: x[0] * x[1] / x[2],
     "sort": np.sort,
+    "maximum": np.max,
+    "half": lambda x: np.where(x > 0.0, x, 0.0),
+    "range": np.ptp,
+    "times its sign": lambda x: x * np.sign(x),
+    "branch": lambda x: 2.0 * x if x[0] > 0.0 else x,
+    "middle of three": lambda x: np.median(x[:3]),
+    "clipped": lambda x: np.clip(x, -20.0, 20.0),
+    "shrunk": lambda x: np.where(np.abs(x) > 0.02, x, 0.0),
 }
 
 
 @pytest.mark.parametrize("g", list(NOT_LINEAR.values()), ids=list(NOT_LINEAR))
 def test_what_is_not_linear_is_refused(g: Any):
-    with pytest.raises(InputValueError, match=r"linear_transpose of .*: the function is not linear"):
-        linear_transpose(g, np.zeros(5))
+    for size in (3, 5):
+        with pytest.raises(InputValueError, match=r"linear_transpose of .*: the function is not linear"):
+            linear_transpose(g, np.zeros(size))
     assert tape.thread.scope is None
+
+
+@pytest.mark.parametrize("kind", [float, np.float32, np.float64, lambda x: np.full((), x, np.float16), lambda x: np.full(2, x, complex)])
+def test_linear_functions_of_all_kinds_are_taken(kind: Any):
+    value = kind(1.0)
+    found = linear_transpose(lambda x: 3.0 * x, value)(value)[0]
+    assert_close(np.asarray(found), np.asarray(3.0 * value), 1e-3)
+    assert getattr(found, "dtype", float) == getattr(value, "dtype", float)
 
 
 def test_errors_of_linear_transpose():

@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.mapped import TRACERS, Mapped, inmost, mapping_scope
 from funcgrad.rules.values import is_numeric, shape_of
-from funcgrad.tape import Label, Scope, check_open, thread
+from funcgrad.tape import Label, Scope, check_open, protect, thread
 from funcgrad.tracer import plain_array
 from funcgrad.transforms.arguments import at, checked_function, looks_like, named
 
@@ -98,7 +98,7 @@ class Examples:
 
     def mapped(self, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
         """The arguments as f is to see them, by position and by keyword."""
-        return self._together([one.of(lambda array, axis: Mapped(_in_front(array, axis), scope)) for one in self.arguments])
+        return self._together([one.of(lambda array, axis: Mapped(_in_front(_held(array, scope), axis), scope)) for one in self.arguments])
 
     def example(self, n: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of one example."""
@@ -107,6 +107,13 @@ class Examples:
 
 def _in_front(array: Any, axis: int) -> Any:
     return np.moveaxis(array, axis, 0) if axis else array
+
+
+def _held(array: Any, scope: Scope) -> Any:
+    """An array that code cannot change while the mapping runs, and no longer than that where no replay waits for it."""
+    if type(array) is not np.ndarray:
+        return array
+    return protect(array, scope) if scope.root.keepers else scope.root.holds.add(array)
 
 
 def _is_axis(value: Any) -> bool:
@@ -195,7 +202,7 @@ def _taken_out(name: str, path: str, leaf: Any, axis: int | None, scope: Any, gi
     if axis is None:
         if is_mapped:
             raise InputValueError(f"{name}: out_axes is None for {where}, but it differs between the examples: give it an axis")
-        return _fresh(leaf, given)
+        return leaf.copy() if type(leaf) is np.ndarray else leaf  # it may be an array that f closes over
     ndim = len(shape_of(leaf)) + 1
     if not -ndim <= axis < ndim:
         raise InputValueError(f"{name}: out_axes {axis} for {where}, whose examples have shape {shape_of(leaf)}: it has {ndim} axes in all")

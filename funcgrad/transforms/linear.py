@@ -28,7 +28,7 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tu
 
     Raises:
         InputTypeError: an argument or an output that is no floating-point number or array.
-        InputValueError: f is not linear: it was tried at random points.
+        InputValueError: f is not linear: it was tried at random points, their negatives and multiples.
         TreeError, InputValueError, InputTypeError: from the transpose, if the cotangent does not fit the output.
         NoRuleError: an operation of f that has no rule.
 
@@ -42,7 +42,8 @@ def linear_transpose(f: Callable[..., Any], *primals: Any) -> Callable[[Any], tu
     rng = np.random.default_rng(0)
     points, others = (tuple(_random(primal, rng, name, n) for n, primal in enumerate(primals)) for _ in range(2))
     kept = Kept(name, f, points)
-    _check_linear(name, f, kept, others)
+    for trial in (others, *(tree.map(lambda point, change=change: _changed(point, change), points) for change in _CHANGES)):
+        _check_linear(name, f, kept, trial)
 
     def transpose(ct: Any) -> tuple[Any, ...]:
         """Cotangents of the arguments for a cotangent of the output."""
@@ -67,6 +68,22 @@ def _random(primal: Any, rng: np.random.Generator, name: str, argument: int) -> 
         return np.asarray(point, value.dtype)[()] if isinstance(value, np.generic) else np.asarray(point, value.dtype)
 
     return tree.map(drawn, primal)
+
+
+_CHANGES: tuple[Callable[[Any], Any], ...] = (
+    lambda point: -point,  # for functions that are positively homogeneous, as abs is
+    lambda point: np.roll(point, 1),  # and odd, as the median is
+    lambda point: 64.0 * point,  # for what is linear near zero, as np.clip is
+    lambda point: point / 64.0,  # or far from it
+)
+"""What is tried beside another random point."""
+
+
+def _changed(point: Any, change: Callable[[Any], Any]) -> Any:
+    """A point made another one of the same space."""
+    if isinstance(point, np.ndarray):
+        return np.asarray(change(point), point.dtype)
+    return type(point)(np.asarray(change(point))[()])
 
 
 def _check_linear(name: str, f: Callable[..., Any], kept: Kept, others: tuple[Any, ...]) -> None:

@@ -168,7 +168,8 @@ def directions_of(name: str, tangents: Sequence[Any], treedefs: list[Any], leave
         InputValueError, TreeError, InputTypeError: their number, structures, shapes or dtypes do not fit.
     """
     if len(tangents) != len(treedefs):
-        raise InputValueError(f"{name} takes {len(treedefs)} {what}s, got {len(tangents)}")
+        wanted = f"{len(treedefs)} {what}s" if what == "tangent" else f"a {what} of {len(treedefs)} parts"
+        raise InputValueError(f"{name} takes {wanted}, got {len(tangents)}")
     directions: list[Any] = []
     for n, (tangent, treedef) in enumerate(zip(tangents, treedefs, strict=True)):
         known = tree.LEAF if treedef is None else treedef
