@@ -40,8 +40,10 @@ class Surroundings:
         waiting = [function]
         while waiting:
             value = waiting.pop()
+            is_fixed = isinstance(value, types.FunctionType) and _is_of_library(value.__globals__.get("__name__"))
             for read, key, found in self._parts(value):
-                self._entries.append((read, key, found))
+                if not is_fixed:
+                    self._entries.append((read, key, found))
                 waiting += self._entered(found)
 
     def _entered(self, value: Any) -> list[Any]:
