@@ -47,13 +47,21 @@ def check_vmap(f: Callable[..., Any], args: Any, in_axes: Any = 0, *, atol: floa
         if found != treedef:
             raise CheckError(f"{name}: the mapped output has the structure {treedef}, that of example {n} {found}")
         for path, one, other in zip(treedef.paths(), leaves, wanted, strict=True):
-            where = f"{name}: the output{at(path)}, example {n}"
-            one, other = np.asarray(one[n]), np.asarray(other)
-            if one.shape != other.shape or one.dtype != other.dtype:
-                raise CheckError(f"{where}: expected shape {other.shape} and dtype {other.dtype}, got {one.shape} and {one.dtype}")
-            own = tolerance_of(other)
-            allowed = {"atol": own if atol is None else atol, "rtol": own if rtol is None else rtol}
-            if not np.allclose(one, other, equal_nan=True, **allowed):
-                with np.errstate(all="ignore"):
-                    worst = float(np.nanmax(np.abs(one - other)))
-                raise CheckError(f"{where}: differs by {worst:.3g} from f of that example")
+            check_same(f"{name}: the output{at(path)}, example {n}", one[n], other, "f of that example", atol, rtol)
+
+
+def check_same(where: str, got: Any, wanted: Any, what: str, atol: float | None, rtol: float | None) -> None:
+    """Check that a leaf is what another way to it gives: shape, dtype, numbers. NaN is equal to NaN.
+
+    Raises:
+        CheckError: it is not.
+    """
+    got, wanted = np.asarray(got), np.asarray(wanted)
+    if got.shape != wanted.shape or got.dtype != wanted.dtype:
+        raise CheckError(f"{where}: expected shape {wanted.shape} and dtype {wanted.dtype}, got {got.shape} and {got.dtype}")
+    own = tolerance_of(wanted)
+    allowed = {"atol": own if atol is None else atol, "rtol": own if rtol is None else rtol}
+    if not np.allclose(got, wanted, equal_nan=True, **allowed):
+        with np.errstate(all="ignore"):
+            worst = float(np.nanmax(np.abs(got - wanted)))
+        raise CheckError(f"{where}: differs by {worst:.3g} from {what}")
