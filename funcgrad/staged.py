@@ -9,7 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
-import operator as python_operator
+import operator
 import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -20,7 +20,7 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Line, Variable, replaced
-from funcgrad.primitive import SCALARS
+from funcgrad.primitive import FUNCTIONS, SCALARS
 from funcgrad.tape import Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
@@ -49,6 +49,8 @@ COMPARISONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
+NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
+"""Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -181,6 +183,9 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
 def picked(condition: bool, x: float, y: float) -> float:
     """np.where of numbers."""
     return x if condition else y
+
+
+FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
 
 
 def _is_same(found: Any, plain: Any) -> bool:
@@ -346,7 +351,7 @@ def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
 def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable[..., Any] | None = None) -> Callable[[Any, Any], Any]:
     """An operator of Python's: a ufunc, but on numbers alone another function if that gives another type."""
 
-    def operator(x: Any, y: Any) -> Any:
+    def combined(x: Any, y: Any) -> Any:
         operands = (y, x) if is_reflected else (x, y)
         recording = _recording_of_floats(operands)
         if recording is not None:
@@ -358,7 +363,7 @@ def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable
             return found.recorded(ufunc, operands, {})
         return type(found).__array_ufunc__(found, ufunc, "__call__", *operands)
 
-    return operator
+    return combined
 
 
 def _unary(ufunc: Any) -> Callable[[Any], Any]:
@@ -384,6 +389,6 @@ def _power(x: Any, y: Any) -> Any:
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=getattr(python_operator, _name)))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=NUMBERS_COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))
