@@ -297,6 +297,7 @@ def open_mapping(label: Label, size: int) -> Scope:
     """A scope for the values that a mapping makes of its arguments, `size` examples each."""
     scope = open_scope(label, Tracer)
     scope.size = size
+    scope.is_recorded = False
     scope.mapping = scope
     OPEN.append(scope)
     return scope

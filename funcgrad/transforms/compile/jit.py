@@ -38,6 +38,7 @@ def recorded(name: str, f: Callable[[list[Any]], Any], leaves: Sequence[Any], is
         The program, the structure of f's output, and its leaves for these arguments.
     """
     scope = open_scope(Label(f"jit of {name}"), Tracer)
+    scope.is_recorded = False
     OPEN.append(scope)
     recording = Recording(scope, is_careful)
     try:
