@@ -64,9 +64,12 @@ class Code:
     def _statement(self, instruction: Instruction, plan: Plan) -> str:
         output = instruction.output
         call = self._call(instruction)
-        if type(output) is not Variable:
-            return f"{', '.join(map(self._name, output))}{',' * (len(output) == 1)} = {call}"
-        return call if output in plan.buffers else f"{self._name(output)} = {call}"
+        return call if type(output) is Variable and output in plan.buffers else f"{self._target(output)} = {call}"
+
+    def _target(self, output: Any) -> str:
+        if type(output) is tuple:
+            return f"({', '.join(map(self._target, output))}{',' * (len(output) == 1)})"
+        return self._name(output)
 
     def _call(self, instruction: Instruction) -> str:
         function, output = instruction.function, instruction.output
@@ -82,7 +85,8 @@ class Code:
                 options = instruction.options
                 given += [self._text(options.get("axis")), "None", self._name(output), self._text(options.get("keepdims", False))]
             else:
-                given.append(self._name(output))
+                is_named = function in (np.maximum, np.minimum)  # which warn of a third argument
+                given.append(f"out={self._name(output)}" if is_named else self._name(output))
             return f"{self._constant(function)}({', '.join(given)})"
         return self._plain_call(function, given, instruction.options)
 
