@@ -214,11 +214,12 @@ def on_values(
 
 
 def as_instruction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule that becomes one instruction of a program where it meets staged values and needs to see plain ones."""
+    """A function that becomes one instruction of a program where it meets staged values and needs to see plain ones."""
 
-    def part(*args: Any) -> Any:
-        found = innermost_of(args) if OPEN else None
-        return found.recorded(function, args, {}) if type(found) is Staged else function(*args)
+    @functools.wraps(function)
+    def part(*args: Any, **options: Any) -> Any:
+        found = innermost_of((args, options)) if OPEN else None
+        return found.recorded(function, args, options) if type(found) is Staged else function(*args, **options)
 
     return part
 

@@ -111,7 +111,7 @@ def with_values(f: Callable[..., Any], captured: Sequence[Tracer], values: Seque
     def with_others(*args: Any) -> Any:
         scope = thread.scope
         run = with_mapped if mapped else f
-        if traced and (scope is None or scope.size is not None):
+        if traced and (scope is None or not scope.is_recorded):
             with plainly([one for one, _ in traced], [value for _, value in traced], name) as inside:
                 return tree.map(lambda one: one._primal if type(one) is Tracer and one._scope is inside else one, run(*args))
         leaves = [value if type(value) is Tracer else _constant(value, scope) for _, value in traced]

@@ -22,6 +22,7 @@ from funcgrad.rules import general
 from funcgrad.rules.batching import by_examples
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
+from funcgrad.staged import Staged
 from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
@@ -106,12 +107,12 @@ class Arguments:
 
     Attributes:
         plain: the arguments with plain values.
-        operands: the traced leaves.
+        operands: the leaves that are traced, or staged.
     """
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         leaves, self._treedef = tree.flatten(args)
-        self._places = [n for n, leaf in enumerate(leaves) if type(leaf) is Tracer]
+        self._places = [n for n, leaf in enumerate(leaves) if type(leaf) in (Tracer, Staged)]
         self._constants = [_kept(leaf) for leaf in leaves]
         self.operands = [leaves[n] for n in self._places]
         self.plain: tuple[Any, ...] = tree.unflatten(self._treedef, [raw(leaf) for leaf in leaves])

@@ -67,10 +67,15 @@ class Writer:
         if type(output) is not Variable:
             given = [self.text(one) for one in instruction.args]
             call = self._plain_call(instruction.function, given, instruction.options)
-            return f"{', '.join(map(self.name, output))}{',' * (len(output) == 1)} = {call}"
+            return f"{self._target(output)} = {call}"
         if output in self._targets:
             return self._call_into(instruction)
         return f"{self.name(output)} = {self._call(instruction)}"
+
+    def _target(self, output: Any) -> str:
+        if type(output) is tuple:
+            return f"({', '.join(map(self._target, output))}{',' * (len(output) == 1)})"
+        return self.name(output)
 
     def _call_into(self, instruction: Instruction) -> str:
         """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
