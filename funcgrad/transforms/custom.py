@@ -177,9 +177,10 @@ class CustomFunction:
             with on_behalf(True):  # mapped values may hold tracers of a transform around
                 output = self(*plain)
         elif self._fwd is not None and scope.root.keepers:
-            output, residuals = self._ran_forward(tree.leaves(plain), plain)
+            inputs = tree.leaves(plain)
+            output, residuals = self._ran_forward(inputs, plain)
             if not self._is_mapped:
-                compare(self._compared, self._name, plain, output, lambda: run(self._name, tree.leaves(plain), self._f, *plain))
+                compare(self._compared, self._name, inputs, output, self._f, plain)
             found, res_tree = tree.flatten(residuals)
             saved = ([keep(one, scope) for one in found], res_tree)
         else:

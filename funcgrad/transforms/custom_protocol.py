@@ -18,7 +18,7 @@ from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import as_array, placeholder, raw, shape_of
 from funcgrad.silence import quietly
 from funcgrad.transforms.arguments import at, fitting, replaced, zeros
-from funcgrad.transforms.calls import has_derivative, readonly
+from funcgrad.transforms.calls import has_derivative, readonly, run
 from funcgrad.transforms.forward import jvp
 
 
@@ -151,17 +151,16 @@ class Call:
         return [found.get(place) for place in self.places]
 
 
-def compare(compared: set[Any], name: str, args: Sequence[Any], value: Any, of_f: Callable[[], Any]) -> None:
-    """What fwd returns beside must be of the form of f's value, which is computed once for arguments of some structure and shapes.
+def compare(compared: set[Any], name: str, inputs: Sequence[Any], value: Any, f: Callable[..., Any], args: Sequence[Any]) -> None:
+    """What fwd returns beside must be of the form of f's value, which is computed once for inputs of some shapes and dtypes.
 
     Raises:
         TreeError, InputValueError, InputTypeError: it is not.
     """
-    leaves, treedef = tree.flatten(list(args))
-    form = (treedef, *[(getattr(one, "shape", type(one)), getattr(one, "dtype", None)) for one in leaves])
+    form = tuple([(getattr(one, "shape", type(one)), getattr(one, "dtype", None)) for one in inputs])
     if form not in compared:
-        call = Call(name, {}, treedef, [], 0)
-        call.returned(quietly(of_f))
+        call = Call(name, {}, tree.structure(list(args)), [], 0)
+        call.returned(quietly(lambda: run(name, inputs, f, *args)))
         call.checked_value("fwd", value)
         compared.add(form)
 

@@ -106,7 +106,7 @@ class MappedRules:
             args = self._all(scope, arrays)
             returned = mapped_or_looped(self._fwd, *args)
             value, residuals = pair(f"fwd of {self._name} must return (value, residuals)", returned)
-            compare(self._compared, self._name, args, value, lambda: mapped_or_looped(self._f, *args))
+            compare(self._compared, self._name, tree.leaves(args), value, self._f, args)
             self._call.returned(value)
             kept, captured = Packed(residuals, scope), _Captured(residuals, scope)
             return self._in_sight("fwd", value, scope), (kept, kept.arrays, captured, captured.arrays)
