@@ -21,7 +21,7 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Line, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
-from funcgrad.tape import Scope
+from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
 _HOME = str(Path(__file__).parent)
@@ -93,6 +93,7 @@ class Recording:
         self.instructions: list[Instruction] = []
         self.is_careful = is_careful
         self.watched: list[Staged] = []
+        self.holds = Holds()
         self._inside: set[Any] = set()
 
     def input(self, value: Any) -> Staged:
@@ -122,7 +123,7 @@ class Recording:
             return answer
         made = self._staged(answer)
         output = _target(made)
-        args, options = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
         if function in OF_SOME_VALUES or (
             not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
         ):
@@ -177,6 +178,12 @@ class Recording:
             raise ConcretizationError(
                 f"{self.scope.name}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){_place()}"
             )
+
+    def _constant(self, array: np.ndarray) -> np.ndarray:
+        """An array as it is now: code may go on writing into it, which later calls must not see."""
+        if not array.flags.writeable:
+            return array
+        return np.array(array) if array.nbytes <= COPIED_BYTES else self.holds.add(array)
 
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):

@@ -50,7 +50,7 @@ def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = Fa
         scope.holds.release()
         thread.scope = around
     watched = [one._variable for one in recording.watched]
-    return Program(name, [one._variable for one in inputs], recording.instructions, outputs, watched), treedef
+    return Program(name, [one._variable for one in inputs], recording.instructions, outputs, watched, recording.holds), treedef
 
 
 def _result(name: str, value: Any, recording: Recording) -> Any:
