@@ -124,12 +124,21 @@ class Recording:
         made = self._staged(answer)
         output = _target(made)
         args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
-        if function in OF_SOME_VALUES or (
-            not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
-        ):
-            function = Checked(function, output, self.scope.name)
         self.instructions.append(Instruction(function, args, options, output, _line()))
-        return made
+        of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
+        return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
+
+    def _looked_at(self, made: Any, name: str) -> Any:
+        """Results whose forms may be others for other values: the program looks at them."""
+        if isinstance(made, (tuple, list)):
+            parts = [self._looked_at(one, name) for one in made]
+            return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
+        if made is None or made.is_number:
+            return made
+        variable = Variable(made._value)
+        args = made._variable, name, f"{made.dtype}{list(made.shape)}"
+        self.instructions.append(Instruction(of_form, args, {}, variable, _line()))
+        return Staged(made._value, variable, self)
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
@@ -206,45 +215,22 @@ def _target(made: Any) -> Any:
     return made if made is None else made._variable
 
 
-class Checked:
-    """A function whose results have the shapes and dtypes that a program was made for: it raises where they have not.
+def of_form(value: Any, name: str, form: str) -> Any:
+    """A result of a function of that name as it is, if it has the dtype and shape that a program was made for.
 
-    Two that are alike are one function for a program.
+    Raises:
+        ConcretizationError: it has another one.
     """
-
-    def __init__(self, function: Callable[..., Any], output: Any, program: str) -> None:
-        self.function = function
-        self.form = _form(output)
-        self._program = program
-        self.__name__ = getattr(function, "__name__", type(function).__name__)
-
-    def __call__(self, *args: Any, **options: Any) -> Any:
-        """The function's results.
-
-        Raises:
-            ConcretizationError: they are of another form.
-        """
-        answer = self.function(*args, **options)
-        form = _form(answer)
-        if form != self.form:
-            raise ConcretizationError(
-                f"{self._program}: {self.__name__} gives {form} for these values, and {self.form} for those that the program was made for: "
-                "call it outside of jit, or make its argument complex (x.astype(complex)) where it is real for some values only"
-            )
-        return answer
-
-    def __eq__(self, other: object) -> bool:
-        return type(other) is Checked and other.function is self.function and other.form == self.form
-
-    def __hash__(self) -> int:
-        return hash((self.function, self.form))
+    found = f"{value.dtype}{list(value.shape)}"
+    if found != form:
+        raise ConcretizationError(
+            f"jit: {name} gives {found} for these values, and {form} for those that the program was made for: use it outside of jit, or "
+            "make its argument complex (x.astype(complex)) where its result is real for some values only"
+        )
+    return value
 
 
-def _form(value: Any) -> Any:
-    """Shape and dtype of a result, or of a variable; of each in a tuple or a list."""
-    if isinstance(value, (tuple, list)):
-        return tuple(map(_form, value))
-    return None if value is None else f"{np.result_type(value) if type(value) in NUMBERS else value.dtype}{list(np.shape(value))}"
+FUNCTIONS["of_form"] = of_form
 
 
 def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
