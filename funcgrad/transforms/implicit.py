@@ -26,6 +26,7 @@ from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over
+from funcgrad.transforms.captured import arrays_in, hold
 
 Push = Callable[[Any, Any, list[Any]], Any]
 Pull = Callable[[Any, Any, list[Any], list[bool]], Sequence[Any]]
@@ -62,9 +63,9 @@ def _kept(value: Any) -> Any:
 
 
 _solution = general(
-    lambda x, rules: rules.answer,
-    [lambda t, ans, x, rules: rules.push(t, ans, x)],
-    [lambda ct, ans, x, rules: rules.pull(ct, ans, x)],
+    lambda x, rules, held: rules.answer,
+    [lambda t, ans, x, rules, held: rules.push(t, ans, x)],
+    [lambda ct, ans, x, rules, held: rules.pull(ct, ans, x)],
     name="solution",
 )
 
@@ -95,7 +96,10 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
 
 def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
     traced = [one for one in operands if type(one) is Tracer]
-    return _solution(tree.ravel(traced)[0], _Rules(raw(answer), operands, push, pull)) if traced else answer
+    if not traced:
+        return answer
+    vector = tree.ravel(traced)[0]
+    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(hold(arrays_in([push, pull]), vector._scope)))
 
 
 _of_one_example = by_examples(_of_operands)
