@@ -49,27 +49,29 @@ _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.float6
 """Types of what holds neither tracers nor arrays."""
 
 
+class Own:
+    """The base of what holds no arrays of the user's that matter, but copies."""
+
+    __slots__ = ()
+
+
 def captured_in(value: Any) -> list[Tracer]:
     """The tracers that a function reaches: by its closure, its defaults, bound arguments, attributes and containers of them.
 
     Not by global variables.
     """
-    return _reached(value)[0]
+    return reached(value)[0]
 
 
-def arrays_in(value: Any) -> list[np.ndarray]:
-    """The arrays that a function reaches likewise, or by the name of a global variable."""
-    return _reached(value)[1]
-
-
-def _reached(value: Any) -> tuple[list[Tracer], list[np.ndarray]]:
+def reached(value: Any) -> tuple[list[Tracer], list[np.ndarray]]:
+    """The tracers that a function reaches, and the arrays, also those that are global variables."""
     found: list[Tracer] = []
     arrays: list[np.ndarray] = []
     seen: set[int] = set()
     left = [value]
     while left:
         one = left.pop()
-        if type(one) in _ATOMS or isinstance(one, type) or id(one) in seen:
+        if type(one) in _ATOMS or isinstance(one, (type, Own)) or id(one) in seen:
             continue
         seen.add(id(one))
         if type(one) in TRACERS:
@@ -107,11 +109,13 @@ def _names_in(code: types.CodeType) -> tuple[str, ...]:
     return tuple({*code.co_names, *inner})
 
 
-def hold(arrays: Sequence[np.ndarray], scope: Scope | None) -> list[np.ndarray]:
-    """Let nobody write into arrays until records of a scope are replayed, where they wait for it: for a record to keep."""
-    root = None if scope is None else scope.root
-    if root is None or not root.keepers:
-        return []
+def held_in(value: Any, scope: Scope) -> list[np.ndarray]:
+    """The arrays that a function reaches, for a record of some scope to keep: nobody can write into them until that is replayed."""
+    return hold(reached(value)[1], scope) if scope.root.keepers else []
+
+
+def hold(arrays: list[np.ndarray], scope: Scope) -> list[np.ndarray]:
+    """Let nobody write into arrays until the records of a scope are replayed, which keep them."""
     for one in arrays:
-        root.holds.add(one)
-    return list(arrays)
+        scope.root.holds.add(one)
+    return arrays

@@ -26,7 +26,7 @@ from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import FLOAT64, at, checked_function, looks_like, named, replaced
 from funcgrad.transforms.calls import closed_over, first_own, hand_on, is_own, joined, lifted, on_behalf, parts_of, recorded, tangents_of
-from funcgrad.transforms.captured import arrays_in, captured_in, hold, standing_for
+from funcgrad.transforms.captured import hold, reached, standing_for
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
@@ -236,8 +236,9 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
                 return f(*args, **kwargs)
         leaves, treedef = tree.flatten((args, kwargs))
         holders = [f, *(one for one in leaves if type(one) not in TRACERS)]
-        captured = [one for one in captured_in(holders) if one._scope.records is around.records]
-        return _called(f, policy, leaves, treedef, captured, hold(arrays_in(holders), around))  # type: ignore[no-any-return]
+        tracers, arrays = reached(holders)
+        captured = [one for one in tracers if one._scope.records is around.records]
+        return _called(f, policy, leaves, treedef, captured, hold(arrays, around))  # type: ignore[no-any-return]
 
     return checkpointed
 

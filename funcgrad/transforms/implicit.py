@@ -26,13 +26,13 @@ from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over
-from funcgrad.transforms.captured import arrays_in, hold
+from funcgrad.transforms.captured import Own, held_in
 
 Push = Callable[[Any, Any, list[Any]], Any]
 Pull = Callable[[Any, Any, list[Any], list[bool]], Sequence[Any]]
 
 
-class _Rules:
+class _Rules(Own):
     """The rules of one solution, as functions of the vector of those operands that are traced."""
 
     def __init__(self, answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> None:
@@ -99,13 +99,13 @@ def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -
     if not traced:
         return answer
     vector = tree.ravel(traced)[0]
-    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(hold(arrays_in([push, pull]), vector._scope)))
+    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(held_in([push, pull], vector._scope)))
 
 
 _of_one_example = by_examples(_of_operands)
 
 
-class Arguments:
+class Arguments(Own):
     """Further arguments of a function that a solver calls, trees of anything, whose traced leaves are operands of the solution.
 
     Attributes:

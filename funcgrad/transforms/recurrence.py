@@ -26,7 +26,7 @@ from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, tangents_of
-from funcgrad.transforms.captured import hold
+from funcgrad.transforms.captured import held_in
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
@@ -56,7 +56,7 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
         return Results(loop.run(consts, init, xs, order, gathered), gathered)
     constants = [None if type(one) is Tracer else keep(one, scope) for one in flat]
     call, gathered = Call(loop, parts, first_own(scope)), Gathered(count, True)
-    held = hold(loop.arrays, scope)
+    held = held_in(loop.reaches, scope)
     with in_scope_of(()):
         plain = call.split([raw(one) if kept is None else kept for one, kept in zip(flat, constants, strict=True)])
         carry, segments = _first_run(call, plain, order, gathered)
