@@ -1,6 +1,6 @@
 """Functions of the user's whose closures hold traced values, run with other values in their place.
 
-How the tracers are found and made to stand for others is `funcgrad.transforms.checkpoint`'s.
+How the tracers are found and made to stand for others is `funcgrad.transforms.captured`'s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from funcgrad.rules.scopes import scope_of
 from funcgrad.tape import Label, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.calls import closed_over
-from funcgrad.transforms.checkpoint import captured_in, standing_for
+from funcgrad.transforms.captured import captured_in, standing_for
 
 _LABEL = Label("a run on plain values")
 

@@ -13,7 +13,7 @@ from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, zeros
 from funcgrad.transforms.calls import closed_over, mapped_or_looped
-from funcgrad.transforms.checkpoint import captured_in, standing_for
+from funcgrad.transforms.captured import captured_in, standing_for
 from funcgrad.transforms.custom_protocol import Call, compare, pair
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 
