@@ -14,6 +14,7 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import Line
 from funcgrad.primitive import FUNCTIONS
+from funcgrad.tracer import innermost_of
 
 _HOME = str(Path(__file__).parent)
 _NUMPY = str(Path(np.__file__).parent)
@@ -80,6 +81,36 @@ def refuse_dtypes(name: str, program: str) -> NoReturn:
         else "x.astype(complex), or the function of real numbers where no other occur"
     )
     raise ConcretizationError(f"{program}: {name} gives real numbers or complex ones, depending on the values: use {remedy}{place()}")
+
+
+def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], program: str, unknown: type) -> None:
+    """A function whose result has another shape or dtype for other values cannot be part of a program.
+
+    Args:
+        function: that is called.
+        args: its arguments.
+        options: by keyword.
+        program: the name of the program, for messages.
+        unknown: the type of the arguments whose values are not known.
+
+    Raises:
+        ConcretizationError: it is such a function of NumPy, or an index by a mask.
+    """
+    name = getattr(function, "__name__", "")
+    if function in OF_DTYPES and any(
+        type(one) is unknown and (one.dtype.kind == "c") is (function is np.real_if_close)
+        for one in (args[:1] if function in (np.emath.power, np.real_if_close) else args)
+    ):
+        refuse_dtypes(f"np.{name}" if function is np.real_if_close else f"np.emath.{name}", program)
+    is_known = function in (np.compress, np.extract) and innermost_of(args[:1]) is None and "condition" not in options
+    if (function in OF_VALUES and not is_known) or (function is np.where and len(args) == 1):
+        refuse_shapes(name, program)
+    if name == "elements_of" and any(
+        type(one) is unknown and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
+    ):
+        raise ConcretizationError(
+            f"{program}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){place()}"
+        )
 
 
 def of_form(value: Any, name: str, form: str) -> Any:

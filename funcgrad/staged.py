@@ -9,7 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
-import operator as python_operator
+import operator
 from collections.abc import Callable, Sequence
 from types import FunctionType
 from typing import Any, NoReturn
@@ -17,22 +17,20 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad.dependence import (
-    OF_DTYPES,
     OF_SHAPES,
     OF_SOME_VALUES,
-    OF_VALUES,
+    check_form,
     has_array,
     is_same,
     line,
     of_form,
     place,
-    refuse_dtypes,
     refuse_shapes,
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Variable, replaced
-from funcgrad.primitive import SCALARS
-from funcgrad.tape import Scope
+from funcgrad.primitive import FUNCTIONS, SCALARS
+from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
 OPERATORS: dict[str, Any] = {
@@ -58,6 +56,8 @@ COMPARISONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
+NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
+"""Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -77,6 +77,7 @@ class Recording:
         self.instructions: list[Instruction] = []
         self.is_careful = is_careful
         self.watched: list[Staged] = []
+        self.holds = Holds()
         self._inside: set[Any] = set()
 
     def input(self, value: Any) -> Staged:
@@ -88,7 +89,7 @@ class Recording:
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
             return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
-        self._check_shapes(function, args, options)
+        check_form(function, args, options, self.scope.name, Staged)
         if type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in self._inside:
             found = self._in_parts(function, args, options)
             if found is not NotImplemented:
@@ -109,7 +110,7 @@ class Recording:
             return answer
         made = self._staged(answer)
         output = _target(made)
-        args, options = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
         self.instructions.append(Instruction(function, args, options, output, line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
 
@@ -151,27 +152,11 @@ class Recording:
         del self.instructions[before:]
         return NotImplemented
 
-    def _check_shapes(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """A function whose result has another shape for other values cannot be part of a program.
-
-        Raises:
-            ConcretizationError: it is one of NumPy's, or an index by a mask.
-        """
-        name = getattr(function, "__name__", "")
-        if function in OF_DTYPES and any(
-            type(one) is Staged and (one.dtype.kind == "c") is (function is np.real_if_close)
-            for one in (args[:1] if function in (np.emath.power, np.real_if_close) else args)
-        ):
-            refuse_dtypes(f"np.{name}" if function is np.real_if_close else f"np.emath.{name}", self.scope.name)
-        is_plain = function in (np.compress, np.extract) and innermost_of(args[:1]) is None and "condition" not in options
-        if (function in OF_VALUES and not is_plain) or (function is np.where and len(args) == 1):
-            refuse_shapes(name, self.scope.name)
-        if name == "elements_of" and any(
-            type(one) is Staged and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
-        ):
-            raise ConcretizationError(
-                f"{self.scope.name}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){place()}"
-            )
+    def _constant(self, array: np.ndarray) -> np.ndarray:
+        """An array as it is now: code may go on writing into it, which later calls must not see."""
+        if not array.flags.writeable:
+            return array
+        return np.array(array) if array.nbytes <= COPIED_BYTES else self.holds.add(array)
 
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
@@ -201,6 +186,9 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
 def picked(condition: bool, x: float, y: float) -> float:
     """np.where of numbers."""
     return x if condition else y
+
+
+FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
 
 
 def _writeable(constant: np.ndarray) -> np.ndarray:
@@ -354,7 +342,7 @@ def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
 def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable[..., Any] | None = None) -> Callable[[Any, Any], Any]:
     """An operator of Python's: a ufunc, but on numbers alone another function if that gives another type."""
 
-    def operator(x: Any, y: Any) -> Any:
+    def combined(x: Any, y: Any) -> Any:
         operands = (y, x) if is_reflected else (x, y)
         recording = _recording_of_floats(operands)
         if recording is not None:
@@ -366,7 +354,7 @@ def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable
             return found.recorded(ufunc, operands, {})
         return type(found).__array_ufunc__(found, ufunc, "__call__", *operands)
 
-    return operator
+    return combined
 
 
 def _unary(ufunc: Any) -> Callable[[Any], Any]:
@@ -392,6 +380,6 @@ def _power(x: Any, y: Any) -> Any:
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=getattr(python_operator, _name)))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=NUMBERS_COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))

@@ -102,7 +102,9 @@ def call_of_one(function: Callable[..., Any], scope: Scope, args: Any, options: 
     def call(pick: Callable[[Any], Any]) -> Any:
         of_one = list(leaves)
         for place, array in arrays.items():
-            of_one[place] = pick(array)
+            one = pick(array)
+            is_held = type(one) is np.ndarray and not one.flags.writeable  # which compiled code may refuse
+            of_one[place] = one.copy("K") if is_held else one
         given, named = tree.unflatten(treedef, of_one)
         return function(*given, **named)
 

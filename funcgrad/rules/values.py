@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError, InputTypeError
 from funcgrad.mapped import TRACERS, Mapped
-from funcgrad.staged import Staged
+from funcgrad.staged import Staged, picked
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer, plain_array
 
@@ -155,6 +155,9 @@ def keep_zeros(factor: Any, product: Any) -> Any:
     plain, zero = raw(product), raw(factor) == 0
     if type(plain) is float:
         return 0.0 if plain != plain and zero else product
+    if type(plain) is Staged and plain.kind is float:
+        operands = np.isnan(plain) & zero, 0.0, product
+        return plain.recorded(picked, operands, {}) if product is plain else np.where(*operands)
     return np.where(np.isnan(plain) & zero, plain.dtype.type(0), product)
 
 

@@ -18,7 +18,7 @@ from funcgrad.rules.values import raw, shape_of
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
-from funcgrad.transforms.checkpoint import standing_for
+from funcgrad.transforms.captured import standing_for
 from funcgrad.transforms.closures import captured_by, plainly
 from funcgrad.transforms.steps import Leaves, Loop, Step
 
@@ -73,6 +73,7 @@ class Code(Loop):
         self._y_spaces: list[Any] = []
         self._done, self._is_checked, self._may_end = -1, True, once is not again
         self.captured = [one for one in captured_by(*functions) if type(one) is Tracer]
+        self.reaches = functions
 
     def again(self) -> Loop:
         """The loop without the question whether it is to end, and without the checks."""

@@ -26,6 +26,7 @@ from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, tangents_of
+from funcgrad.transforms.captured import held_in
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
@@ -55,8 +56,9 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
         return Results(loop.run(consts, init, xs, order, gathered), gathered)
     constants = [None if type(one) is Tracer else keep(one, scope) for one in flat]
     call, gathered = Call(loop, parts, first_own(scope)), Gathered(count, True)
+    held = held_in(loop.reaches, scope)
     with in_scope_of(()):
-        plain = [[raw(one) for one in part] for part in parts]
+        plain = call.split([raw(one) if kept is None else kept for one, kept in zip(flat, constants, strict=True)])
         carry, segments = _first_run(call, plain, order, gathered)
     if not gathered.done:
         return Results(init, gathered)
@@ -66,7 +68,7 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     if not places:
         return found
     hidden: list[int] = []
-    residual = (call, tuple(one._primal for one in operands), constants, list(found.carries), hidden, segments)
+    residual = (call, tuple(one._primal for one in operands), constants, list(found.carries), hidden, segments, held)
     made = recorded(_RULE, scope, operands, residual, [leaves[n] for leaves, n in places])
     hidden += [one._index for one in made[len(made) - len(call.active) :]]
     if scope.watched is not None:
@@ -117,7 +119,7 @@ def _first_run(call: Call, plain: list[Leaves], order: Any, gathered: Gathered) 
 
 
 def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
-    call, operands, constants, carries, _, segments = record[-1]
+    call, operands, constants, carries, _, segments, _ = record[-1]
     parts = parts_of(cotangent)
     with in_scope_of([*operands, *carries, *parts]):
         hand_on(_pulled(call, operands, constants, carries, segments, parts), record, cotangents)
@@ -331,10 +333,10 @@ class _Pushed(Loop):
 
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
-    call, operands, constants, carries, hidden, _ = record[-1]
+    call, operands, constants, carries, hidden, _, held = record[-1]
     if hidden:  # its own push comes before its outputs have positions, and does without
         carries = replaced(carries, call.active, [Tracer(carries[n], scope, place) for n, place in zip(call.active, hidden, strict=True)])
-    return (*record[:-1], (call, lifted(operands, record, scope), constants, carries, hidden, []))
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, carries, hidden, [], held))
 
 
 _RULE = Rule("loop", _push, _pull, _lift)

@@ -26,12 +26,14 @@ class Loop:
         steps: how many steps are at least computed again together.
         budget: how many bytes of the inside of steps may be kept instead.
         is_measured: whether the size of the inside is to be found out in the first run.
+        reaches: functions of the user's, whose arrays must stay what they are.
     """
 
     name: str
     steps = 1
     budget = 0.0
     is_measured = True
+    reaches: Sequence[Any] = ()
 
     def running(self, consts: Leaves) -> contextlib.AbstractContextManager[Step]:
         """The step, while what every step is given has those values."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
-from funcgrad import grad, jvp, nn, value_and_grad
+from funcgrad import grad, jvp, load, nn, value_and_grad
 from funcgrad.transforms.compile import jit
 
 SPECIAL = [0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, 1e3, -1e3, 1e308, math.inf, -math.inf, math.nan]
@@ -148,3 +149,17 @@ def test_a_long_program_that_python_cannot_run():
 def test_the_code_is_linear_in_the_program():
     short, lengthy = (len(jit(lambda xs, n=n: long(xs, n)).source([0.1] * 7)) for n in (200, 2000))
     assert lengthy < 12 * short
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_programs_of_numbers_in_files(tmp_path: Path):
+    def f(x: Any) -> Any:
+        return np.where(x > 0.0, np.log(x * 2.0), 0.0) + nn.relu(x) ** 2 + (x < 3.0) * 2.0
+
+    for order in range(3):
+        program = jit(f)
+        expected = [program(x) for x in (2.0, 0.0, -1.0)]
+        program.save(tmp_path / str(order))
+        read = load(tmp_path / str(order))
+        assert [read(x) for x in (2.0, 0.0, -1.0)] == expected
+        f = grad(f)
