@@ -83,7 +83,7 @@ def refuse_dtypes(name: str, program: str) -> NoReturn:
     raise ConcretizationError(f"{program}: {name} gives real numbers or complex ones, depending on the values: use {remedy}{place()}")
 
 
-def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], program: str, unknown: type) -> None:
+def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], program: str, unknown: Any) -> None:
     """A function whose result has another shape or dtype for other values cannot be part of a program.
 
     Args:
