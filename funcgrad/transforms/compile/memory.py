@@ -124,7 +124,8 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
             sources[instruction.output] = {instruction.output}
             continue
         is_own = is_fresh(instruction)
-        found = set() if is_own else {source for one in instruction.inputs if one.kind is np.ndarray for source in sources[one]}
+        is_view = instruction.function is np.broadcast_to  # of numbers too, and read-only
+        found = set() if is_own else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources[one]}
         several = len(instruction.outputs) > 1
         for output in instruction.outputs:
             sources[output] = (
