@@ -17,9 +17,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, bare, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
+from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
@@ -106,6 +107,19 @@ def _flat(name: str, value: Any, like: Any, what: str) -> Vector:
     return tree.ravel(fitting(name, what, value, treedef, leaves))[0]
 
 
+def _check_mappings(name: str, result: Any, inputs: Any) -> None:
+    """What f returns may depend on the examples of those mappings alone that its inputs do.
+
+    Raises:
+        ConcretizationError: it has mapped values by another way.
+    """
+    mappings = [
+        {id(inner._scope) for one in tree.leaves(some) for inner in contents(one) if type(inner) is Mapped} for some in (result, inputs)
+    ]
+    if not mappings[0] <= mappings[1]:
+        raise closed_over(name)
+
+
 def _check_kinds(name: str, what: str, value: Any) -> None:
     """An unknown must be made of real floating-point numbers.
 
@@ -178,7 +192,9 @@ def custom_root(
         vector, unravel = tree.ravel(found)
 
         def residual(values: Values, x: Vector) -> Vector:
-            return _flat(name, with_values(f, captured, values, name)(unravel(x)), found, "value of f")
+            value = with_values(f, captured, values, name)(unravel(x))
+            _check_mappings(name, value, (values, x))
+            return _flat(name, value, found, "value of f")
 
         def solved(g: Callable[[Vector], Vector], y: Vector) -> Vector:
             answer = solve_tangents(lambda v: unravel(g(_flat(name, v, found, "argument of g"))), unravel(y))
@@ -258,6 +274,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     def residual(values: Values, x: Vector) -> Vector:
         arguments = tree.unflatten(treedef, replaced(constants, places, values[: len(places)]))
         after = with_values(f, captured, values[len(places) :], name)(unravel(x), *arguments)
+        _check_mappings(name, after, (values, x))
         return x - _flat(name, after, found, "value of f")
 
     values = in_one_scope([*(leaves[n] for n in places), *captured])
