@@ -57,7 +57,7 @@ def _pulled(f: Callable[[Values], Vector], operands: Values, wanted: Sequence[bo
     return replaced([None] * len(operands), places, cts)
 
 
-def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector, solve: Solver) -> Vector:
+def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector, solve: Solver, users: Sequence[Any]) -> Vector:
     """The solution of a linear system as a function of the values of its matrix (`forth`; transposed `back`) and of its right hand side."""
     with underived():
         found = solve(forth([underived_value(one) for one in values]), underived_value(b))
@@ -66,16 +66,16 @@ def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector,
         change, right = _pushed(lambda values: forth(values)(ans), operands[:-1], tangents[:-1]), tangents[-1]
         if change is not None:
             right = -change if right is None else right - change
-        return _linear_solution(forth, back, operands[:-1], right, solve)
+        return _linear_solution(forth, back, operands[:-1], right, solve, users)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
-        multiplier = _linear_solution(back, forth, operands[:-1], ct, solve)
+        multiplier = _linear_solution(back, forth, operands[:-1], ct, solve, users)
         return [*_pulled(lambda values: forth(values)(ans), operands[:-1], wanted[:-1], -multiplier), multiplier]
 
-    return solution(found, [*values, b], push, pull)
+    return solution(found, [*values, b], push, pull, users)
 
 
-def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, solve: Solver) -> Vector:
+def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, solve: Solver, users: Sequence[Any]) -> Vector:
     """A root that was found, as a function of the values that f depends on."""
 
     def forth(values: Values) -> Callable[[Vector], Vector]:
@@ -88,13 +88,13 @@ def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, 
 
     def push(tangents: list[Any], ans: Vector, operands: list[Any]) -> Vector:
         change = _pushed(lambda values: f(values, ans), operands, tangents)
-        return -_linear_solution(forth, back, [ans, *operands], change, solve)
+        return -_linear_solution(forth, back, [ans, *operands], change, solve, users)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
-        multiplier = _linear_solution(back, forth, [ans, *operands], ct, solve)
+        multiplier = _linear_solution(back, forth, [ans, *operands], ct, solve, users)
         return _pulled(lambda values: f(values, ans), operands, wanted, -multiplier)
 
-    return solution(found, values, push, pull)
+    return solution(found, values, push, pull, users)
 
 
 def _flat(name: str, value: Any, like: Any, what: str) -> Vector:
@@ -113,6 +113,8 @@ def _check_mappings(name: str, result: Any, inputs: Any) -> None:
     Raises:
         ConcretizationError: it has mapped values by another way.
     """
+    if not OPEN:
+        return
     mappings = [
         {id(inner._scope) for one in tree.leaves(some) for inner in contents(one) if type(inner) is Mapped} for some in (result, inputs)
     ]
@@ -202,7 +204,7 @@ def custom_root(
             _check_solution(name, bare(g(x) - y), bare(y))
             return x
 
-        found = unravel(_root(residual, vector, values, solved))
+        found = unravel(_root(residual, vector, values, solved, [f, tangent_solve]))
     return (found, aux) if has_aux else found
 
 
@@ -278,7 +280,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
         return x - _flat(name, after, found, "value of f")
 
     values = in_one_scope([*(leaves[n] for n in places), *captured])
-    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b)))
+    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b), [f]))
 
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:
