@@ -98,12 +98,10 @@ class Recording:
         if of_scipy:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
-        scalar = None
-        if not options and all(type(one) in NUMBERS for one in values):
-            scalar = SCALARS.get(function)
+        scalar = None if options else scalar_of(function, list(map(type, values)))
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and not has_array(values):
-            answer = float(answer)
+        if type(answer) in (np.float64, np.complex128, np.int64) and not has_array(values):
+            answer = answer.item()
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
             answer = answer.item()
         if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
@@ -172,6 +170,23 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
+
+
+_OF_INTEGERS = frozenset(
+    {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.square}
+    | {np.divide, np.floor_divide, np.remainder, *COMPARISONS.values()}
+)
+"""Functions that Python has for integers as NumPy has."""
+
+
+def scalar_of(function: Any, kinds: Sequence[type]) -> Callable[..., Any] | None:
+    """The function of Python's that gives the same as an elementwise one for numbers of these kinds; None where there is none."""
+    if float in kinds:
+        return SCALARS.get(function) if all(kind in _REALS for kind in kinds) else None
+    return SCALARS.get(function) if function in _OF_INTEGERS and all(kind is int for kind in kinds) else None
+
+
+_REALS = frozenset({float, int, bool})
 
 
 def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
-from funcgrad.primitive import SCALARS
+from funcgrad.staged import scalar_of
 from funcgrad.transforms.compile.scalars import Scalars
 
 _ARITHMETIC = frozenset(
@@ -91,7 +91,7 @@ class Writer:
         if not output.is_number:
             return self._plain_call(function, self._operands(instruction), instruction.options)
         given = [self.text(one) for one in instruction.args]
-        scalar = SCALARS.get(function)
+        scalar = scalar_of(function, [one.kind if type(one) is Variable else type(one) for one in instruction.args])
         if scalar is None or instruction.options:
             return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
         return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
