@@ -19,7 +19,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Instruction, Line, Variable, replaced
+from funcgrad.instructions import NUMBERS, Instruction, Line, Trail, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
 from funcgrad.tape import Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
@@ -102,7 +102,7 @@ class Recording:
         if not options and all(type(one) in NUMBERS for one in values):
             scalar = SCALARS.get(function)
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and not any(isinstance(one, (np.ndarray, np.generic)) for one in values):
+        if type(answer) is np.float64 and function is not as_kind and not any(isinstance(one, (np.ndarray, np.generic)) for one in values):
             answer = float(answer)
         if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
             return answer
@@ -165,6 +165,10 @@ class Recording:
             variable = Variable(answer)
             variables.append(variable)
             return Staged(answer, variable, self)
+        if type(answer) is Trail:
+            variable = Variable(answer)
+            variables.append(variable)
+            return Staged(answer, variable, self)
         if isinstance(answer, (tuple, list)):
             parts = [self._staged(one, variables) for one in answer]
             return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
@@ -178,6 +182,11 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
     except (ArithmeticError, ValueError):
         answer = function(*values)
         return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
+
+
+def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
+    """A number as one of Python's, one of NumPy's, or an array without axes."""
+    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
 
 
 def picked(condition: bool, x: float, y: float) -> float:

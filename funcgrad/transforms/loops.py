@@ -253,13 +253,21 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     def again(carry: Any, x: None) -> tuple[Any, None]:
         return body_fun(carry), None
 
-    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE)
+    def asks(carry: Any) -> Any:
+        return _checked_condition(f"{name}: cond_fun", cond_fun(carry))
+
+    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE, asks=asks)
     found: R = _run(loop, leaves, [], itertools.count())[0]
     return found
 
 
 def _is_true(what: str, value: Any) -> bool:
-    """A condition as Python's.
+    """A condition as Python's."""
+    return bool(_checked_condition(what, value))
+
+
+def _checked_condition(what: str, value: Any) -> Any:
+    """A condition.
 
     Raises:
         InputTypeError: it is not one boolean or number.
@@ -268,7 +276,7 @@ def _is_true(what: str, value: Any) -> bool:
     if shape or not is_number:
         got = f"an array of shape {shape}" if is_number else type(value).__name__
         raise InputTypeError(f"{what} must give one boolean, got {got}: use np.all or np.any")
-    return bool(value)
+    return value
 
 
 # ------------------------------------------------------------------------------------------------ branches

@@ -18,7 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.replay import FRUGAL_BYTES
+from funcgrad.errors import ConcretizationError
+from funcgrad.mapped import OPEN, mapping_of
+from funcgrad.ops.operators import in_kind
+from funcgrad.replay import FRUGAL_BYTES, follow
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw, shape_of
@@ -26,12 +29,14 @@ from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, tangents_of
+from funcgrad.transforms.closures import underived_value
+from funcgrad.transforms.compile.loops import compiled_loop, kind_of, staged_in
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
 
 
-def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterable[int], has_carries: bool = False) -> Results:
+def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Any, has_carries: bool = False) -> Results:
     """Run a loop; where its operands are traced and records are kept, as one record.
 
     Args:
@@ -39,7 +44,7 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
         consts: what every step is given.
         init: the first carry.
         xs: what the steps are given one by one, anything that can be indexed by their numbers.
-        order: the numbers of the steps; a loop that ends itself counts from 0.
+        order: the numbers of the steps; a loop that ends itself counts from 0; None for as many steps back as it made in a program.
         has_carries: whether the carries are asked for.
 
     Returns:
@@ -50,6 +55,13 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     operands = [one for one in flat if type(one) is Tracer]
     scope = _kept_scope(operands)
     count = len(order) if isinstance(order, range) else None
+    is_staged = bool(OPEN) and staged_in((*flat, *loop.staged)) is not None
+    if is_staged and scope is None and operands:
+        scope = _forward_scope(operands)
+    if is_staged and scope is None:
+        compiled = _compiled(loop, [[underived_value(one) for one in part] for part in parts], order, has_carries, bool(operands))
+        if compiled is not None:
+            return Results(*compiled)
     if scope is None:
         gathered = Gathered(count, has_carries)
         return Results(loop.run(consts, init, xs, order, gathered), gathered)
@@ -57,7 +69,12 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     call, gathered = Call(loop, parts, first_own(scope)), Gathered(count, True)
     with in_scope_of(()):
         plain = [[raw(one) for one in part] for part in parts]
-        carry, segments = _first_run(call, plain, order, gathered)
+        compiled = _compiled(loop, plain, order, True, True) if is_staged else None
+        if compiled is None:
+            carry, segments = _first_run(call, plain, order, gathered)
+        else:
+            (carry, gathered), segments = compiled, []
+            call.ends_itself = gathered.count is None
     if not gathered.done:
         return Results(init, gathered)
     found = Results([owned(one, scope) if n in call.active else one for n, one in enumerate(carry)], gathered)
@@ -68,7 +85,8 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     hidden: list[int] = []
     residual = (call, tuple(one._primal for one in operands), constants, list(found.carries), hidden, segments)
     made = recorded(_RULE, scope, operands, residual, [leaves[n] for leaves, n in places])
-    hidden += [one._index for one in made[len(made) - len(call.active) :]]
+    if not call.ends_itself:
+        hidden += [one._index for one in made[len(made) - len(call.active) :]]
     if scope.watched is not None:
         for index in hidden:
             scope.watched.pop(index, None)
@@ -86,7 +104,32 @@ def _kept_scope(values: Iterable[Any]) -> Scope | None:
     one = scope
     while one is not None and one.forwards and one.forwards[-1] is one:
         one = one.parent
-    return None if one is None else scope
+    return None if one is None or one.size is not None else scope
+
+
+def _forward_scope(operands: Sequence[Tracer]) -> Scope | None:
+    """The scope of tracers that tangents follow; None where it is there to make plain values."""
+    scope = scope_of(operands)
+    return scope if scope is not None and scope.make is follow else None
+
+
+def _compiled(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is_first: bool) -> tuple[Leaves, Gathered] | None:
+    """What a loop of staged values gives; None where it is to be run step by step, as its steps depend on values."""
+    consts, init, xs = parts
+    ends_itself = loop.test() is not None
+    if mapping_of(*consts, *init, *xs) is not None or not (ends_itself or order is None or len(order) > 1):
+        return None
+    count = None if ends_itself or order is None else len(order)
+    before, gathered = loop.state(), Gathered(count, has_carries)
+    try:
+        carry, ys, sums, carries = compiled_loop(loop, consts, init, xs, None if count is None else order, has_carries, is_first)
+    except ConcretizationError:
+        if ends_itself or order is None:
+            raise
+        loop.restart(before)
+        return None
+    gathered.take_whole(1 if count is None else count, ys, sums, carries)
+    return carry, gathered
 
 
 def _first_run(call: Call, plain: list[Leaves], order: Any, gathered: Gathered) -> tuple[Leaves, list[Segment]]:
@@ -130,11 +173,19 @@ def _pulled(
     consts, init, xs = call.split(replaced(constants, call.traced, operands))
     left = iter(parts)
     ct = settled([next(left) for _ in call.active], [init[n] for n in call.active])
-    cts = [{n: next(left) for n in places} for places in (call.ys, call.sums, call.active)]
+    cts = [{n: next(left) for n in places} for places in (call.ys, call.sums, call.hidden)]
     ct_ys, ct_sums, ct_carries = ({n: one for n, one in of_kind.items() if one is not None} for of_kind in cts)
     consts, rows = [*consts, *ct_sums.values()], [*xs, *ct_ys.values(), *ct_carries.values()]
     known = list(ct_ys), list(ct_sums), list(ct_carries)
-    if _kept_scope([*consts, *ct, *carries, *rows]) is None:
+    if OPEN and staged_in((*consts, *ct, *carries, *rows, *call.loop.staged)) is not None:
+        if call.ends_itself and any(type(one) is Tracer for one in (*operands, *ct, *rows)):
+            raise ConcretizationError(
+                f"{call.loop.name}: in a program of jit, a loop whose number of steps depends on values has no derivatives of those by "
+                "reverse mode: use scan or fori_loop with as many steps as suffice (np.where(done, val, next)), or forward mode"
+            )
+        found = scanned(_PulledOne(call, *known), consts, ct, [*carries, *rows], None if call.ends_itself else call.order[::-1])
+        ct, of_xs, of_consts = found.carry, found.ys, found.sums
+    elif _kept_scope([*consts, *ct, *carries, *rows]) is None:
         ct, of_xs, of_consts = _pulled_plainly(_Pulled(call, *known), consts, ct, carries, rows, segments)
     else:
         ct, of_xs, of_consts = _pulled_by_blocks(call, known, consts, ct, carries, rows)
@@ -212,7 +263,7 @@ class _Pulled(Loop):
     """
 
     def __init__(self, call: Call, ys: list[int], sums: list[int], carries: list[int], numbers: range = range(0)) -> None:
-        self.name = call.loop.name
+        self.name, self.staged = call.loop.name, call.loop.staged
         self.call, self.ys, self.sums, self.carries, self.numbers = call, ys, sums, carries, numbers
 
     @contextlib.contextmanager
@@ -235,7 +286,10 @@ class _Pulled(Loop):
         """The steps of those numbers, with records."""
         n_consts, _, n_xs = self.call.sizes
         for n in self.call.floats:
-            carry[n] = float(carry[n]) if isinstance(carry[n], np.generic) else carry[n]
+            if isinstance(carry[n], np.generic):
+                carry[n] = float(carry[n])
+            elif kind_of(raw(carry[n])) is np.float64:
+                carry[n] = in_kind(carry[n], float, carry[n].dtype)
         return with_records(self.call, consts[:n_consts], carry, rows[:n_xs], numbers, record_size, bool(self.carries))
 
     def through(self, segment: Segment, consts: Leaves, ct: Leaves, rows: Leaves, numbers: range) -> tuple[Leaves, list[Leaves], Leaves]:
@@ -256,6 +310,23 @@ class _Pulled(Loop):
         return of_carry, [[next(of_xs) for _ in wanted_xs] for _ in numbers], of_consts
 
 
+class _PulledOne(_Pulled):
+    """Cotangents through a loop step by step."""
+
+    @contextlib.contextmanager
+    def running(self, consts: Leaves) -> Iterator[Step]:
+        """The step through one of the loop."""
+        n_carry = self.call.sizes[1]
+
+        def step(ct: Leaves, row: Leaves) -> tuple[Leaves, Leaves, Leaves]:
+            rows = [[one] for one in row[n_carry:]]
+            with self.recorded(consts, row[:n_carry], rows, range(1)) as segment:
+                ct, of_steps, of_consts = self.through(segment, consts, ct, rows, range(1))
+            return ct, of_steps[0], of_consts
+
+        yield step
+
+
 # ------------------------------------------------------------------------------------------------ forwards
 
 
@@ -269,7 +340,8 @@ def _push(record: Record, tangents: Any) -> Any:
     loop = _Pushed(call, not is_own(tangents, call.first))
     with in_scope_of([*operands, *given]):
         found = scanned(loop, [*consts, *t_consts], [*init, *t_carry], [*xs, *t_xs], call.order, has_carries=True)
-    return joined([*found.carry[len(init) :], *found.ys, *found.sums, *found.carries[len(init) :]])
+    carries = [] if call.ends_itself else found.carries[len(init) :]
+    return joined([*found.carry[len(init) :], *found.ys, *found.sums, *carries])
 
 
 class _Pushed(Loop):
@@ -278,8 +350,13 @@ class _Pushed(Loop):
     is_measured = False
 
     def __init__(self, call: Call, is_on_behalf: bool) -> None:
-        self.name = call.loop.name
+        self.name, self.staged = call.loop.name, call.loop.staged
         self._call, self._is_on_behalf = call, is_on_behalf
+
+    def test(self) -> Loop | None:
+        """That of the loop, on the carry without tangents."""
+        test = self._call.loop.test()
+        return None if test is None else _Part(test, self._call.sizes)
 
     @contextlib.contextmanager
     def running(self, consts: Leaves) -> Iterator[Step]:
@@ -326,8 +403,22 @@ class _Pushed(Loop):
         with on_behalf(self._is_on_behalf):
             _, given, (found.carry, found.carries) = jvp(moved, primals, tangents, has_aux=True)
         left = iter(given)
-        kinds = ((found.carry, call.active), (found.ys, call.ys), (found.sums, call.sums), (found.carries, call.active))
+        kinds = ((found.carry, call.active), (found.ys, call.ys), (found.sums, call.sums), (found.carries, call.hidden))
         return found, [[next(left) for _ in places] if leaves else [] for leaves, places in kinds]
+
+
+class _Part(Loop):
+    """A loop of which more is known than it is to be told: behind consts and the carry there is something else."""
+
+    def __init__(self, loop: Loop, sizes: Sequence[int]) -> None:
+        self.name, self.staged = loop.name, loop.staged
+        self._loop, self._sizes = loop, sizes
+
+    @contextlib.contextmanager
+    def running(self, consts: Leaves) -> Iterator[Step]:
+        """The step of the loop."""
+        with self._loop.first(consts[: self._sizes[0]]) as step:
+            yield lambda carry, row: step(carry[: self._sizes[1]], row)
 
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:

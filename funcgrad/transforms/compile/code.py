@@ -174,14 +174,21 @@ class Code:
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
         """The outputs; None where a watched derivative has a NaN. Without floating-point warnings."""
-        functions = self._functions
-        try:
-            function = functions.pop()  # nobody else has it meanwhile: programs run on many threads
-        except IndexError:
-            function = self._function()
+        function = self.take()
         found = quietly(function, *leaves)
-        functions.append(function)
+        self.give_back(function)
         return found  # type: ignore[no-any-return]
+
+    def take(self) -> Callable[..., Any]:
+        """The function of the inputs. Nobody else has it until it is given back: programs run on many threads, on buffers of their own."""
+        try:
+            return self._functions.pop()
+        except IndexError:
+            return self._function()
+
+    def give_back(self, function: Callable[..., Any]) -> None:
+        """Let others have the function."""
+        self._functions.append(function)
 
     def _function(self) -> Callable[..., Any]:
         """The function on buffers of its own, for one run at a time."""

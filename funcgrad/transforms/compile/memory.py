@@ -32,7 +32,12 @@ def is_fresh(instruction: Instruction) -> bool:
     """Whether the results are known to share no memory with the arguments."""
     function = instruction.function
     return (
-        isinstance(function, np.ufunc) or function in _FRESH or function in _REDUCTIONS or function in _ACCUMULATIONS or function is np.dot
+        isinstance(function, np.ufunc)
+        or function in _FRESH
+        or function in _REDUCTIONS
+        or function in _ACCUMULATIONS
+        or function is np.dot
+        or getattr(function, "is_fresh", False)
     )
 
 
