@@ -18,9 +18,10 @@ def main(argv: Sequence[str] | None = None) -> None:
     parser.add_argument(
         "--epochs", type=options.positive_int, metavar="N", help="length of both runs (default: 100 steps of moons, 40 epochs of digits)"
     )
+    options.add_jit(parser)
     options.add_out(parser)
     given = parser.parse_args(argv)
-    passed = ["--out", str(given.out)] + (["--epochs", str(given.epochs)] if given.epochs else [])
+    passed = ["--out", str(given.out)] + (["--epochs", str(given.epochs)] if given.epochs else []) + ["--jit"] * given.jit
     moons.main(passed)
     print()
     digits.main(passed)

@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 from examples import options, plots
 from examples.datasets import DIGITS_FILE, DataFileError, Digits, load_digits
 from examples.progress import Progress
+from examples.steps import make_step
 from examples.tables import counted, print_table, spread
-from funcgrad import nn, optim, value_and_grad
+from funcgrad import nn, optim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +87,9 @@ def batches_an_epoch(digits: Digits) -> int:
     return -(-len(digits.train) // BATCH)
 
 
-def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0) -> Trained:
+def train(
+    digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0, *, is_compiled: bool = False
+) -> Trained:
     """Train the network on the training rows, in a new order each epoch.
 
     Args:
@@ -94,11 +97,13 @@ def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int 
         optimizer: plain gradient descent at 0.2 where it is None.
         epochs: how many.
         seed: of the initial parameters and the orders.
+        is_compiled: run each step as one program.
     """
     optimizer = optimizer or optim.sgd(0.2)
     rng = np.random.default_rng(seed)
     params = init(rng)
     state = optimizer.init(params)
+    step = make_step(loss, optimizer, is_compiled=is_compiled)
     batch_losses, last_losses, mean_losses, accuracies = [], [], [], []
     start = time.perf_counter()
     bar = Progress(range(epochs), "digits")
@@ -106,9 +111,7 @@ def train(digits: Digits, optimizer: optim.Optimizer | None = None, epochs: int 
         order = rng.permutation(digits.train)
         for first in range(0, len(order), BATCH):
             rows = order[first : first + BATCH]
-            value, gradient = value_and_grad(loss)(params, digits.images[rows], digits.labels[rows])
-            updates, state = optimizer.update(gradient, state, params)
-            params = optim.apply_updates(params, updates)
+            value, params, state = step(params, state, digits.images[rows], digits.labels[rows])
             batch_losses.append(float(value))
         last_losses.append(batch_losses[-1])
         mean_losses.append(float(np.mean(batch_losses[-batches_an_epoch(digits) :])))
@@ -194,7 +197,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     plots.make_folder(given.out)
 
     optimizer = options.choose_optimizer(given, given.epochs * batches_an_epoch(digits))
-    run = train(digits, optimizer, given.epochs, given.seed)
+    run = train(digits, optimizer, given.epochs, given.seed, is_compiled=given.jit)
     wrong = misread(run.params, digits)
 
     length = counted(given.epochs, "epoch")

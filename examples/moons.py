@@ -18,8 +18,9 @@ from numpy.typing import NDArray
 from examples import options, plots
 from examples.datasets import make_moons
 from examples.progress import Progress
+from examples.steps import make_step
 from examples.tables import counted, print_table, spread
-from funcgrad import debug, nn, optim, value_and_grad
+from funcgrad import debug, nn, optim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -99,6 +100,8 @@ def train(
     data: Data,
     optimizer: optim.Optimizer | None = None,
     steps: int = 100,
+    *,
+    is_compiled: bool = False,
 ) -> Trained:
     """Minimize a loss by full-batch gradient steps.
 
@@ -108,16 +111,16 @@ def train(
         data: points and labels, of the same kind.
         optimizer: plain gradient descent at 1.0 where it is None.
         steps: how many.
+        is_compiled: run each step as one program.
     """
     optimizer = optimizer or optim.sgd(1.0)
     state = optimizer.init(params)
+    step = make_step(loss, optimizer, has_aux=True, is_compiled=is_compiled)
     losses, accuracies = [], []
     start = time.perf_counter()
     bar = Progress(range(steps), "moons")
     for _ in bar:
-        (value, scores), gradient = value_and_grad(loss, has_aux=True)(params, data)
-        updates, state = optimizer.update(gradient, state, params)
-        params = optim.apply_updates(params, updates)
+        (value, scores), params, state = step(params, state, data)
         losses.append(float(value))
         accuracies.append(float(np.mean(np.sign(scores) == data[1])))
         bar.note(f"loss {losses[-1]:.4f}")
@@ -172,9 +175,11 @@ def main(argv: Sequence[str] | None = None) -> None:
     chosen = options.choose_optimizer(given, steps)
     adam = options.make_optimizer("adam", given.adaptive_rate)
     runs = {
-        f"Python floats, {given.optimizer}": train(loss_floats, params, floats, chosen, steps),
-        f"arrays, {given.optimizer}": train(loss_arrays, to_arrays(params), (points, labels), chosen, steps),
-        f"arrays, adam at {given.adaptive_rate:g}": train(loss_arrays, to_arrays(params), (points, labels), adam, steps),
+        f"Python floats, {given.optimizer}": train(loss_floats, params, floats, chosen, steps, is_compiled=given.jit),
+        f"arrays, {given.optimizer}": train(loss_arrays, to_arrays(params), (points, labels), chosen, steps, is_compiled=given.jit),
+        f"arrays, adam at {given.adaptive_rate:g}": train(
+            loss_arrays, to_arrays(params), (points, labels), adam, steps, is_compiled=given.jit
+        ),
     }
 
     print(f"Moons, 2-8-8-1 ReLU network, 105 parameters, {counted(steps, 'full-batch step')}")

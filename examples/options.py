@@ -69,6 +69,11 @@ def add_out(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", type=folder, default=Path("out"), metavar="FOLDER", help="folder for the pictures (default: %(default)s)")
 
 
+def add_jit(parser: argparse.ArgumentParser) -> None:
+    """Add --jit, to run each training step as one compiled program."""
+    parser.add_argument("--jit", action="store_true", help="compile the training step: the same digits in less time")
+
+
 def add_training(parser: argparse.ArgumentParser, *, epochs: int, plain_rate: float, adaptive_rate: float, unit: str = "epochs") -> None:
     """Add what a training run can be told: length, optimizer, schedule, rate, weight decay, seed and the pictures' folder.
 
@@ -87,6 +92,7 @@ def add_training(parser: argparse.ArgumentParser, *, epochs: int, plain_rate: fl
     parser.add_argument("--schedule", choices=SCHEDULES, default="constant", help="the rate over the run (default: %(default)s)")
     parser.add_argument("--weight-decay", type=non_negative_float, metavar="DECAY", help=f"for adamw only (default: {WEIGHT_DECAY:g})")
     parser.add_argument("--seed", type=seed, default=0, help="of the random numbers (default: %(default)s)")
+    add_jit(parser)
     add_out(parser)
 
 

@@ -13,8 +13,9 @@ import numpy as np
 
 from examples import options, plots
 from examples.progress import Progress
+from examples.steps import make_step
 from examples.tables import counted, print_table, spread
-from funcgrad import optim, value_and_grad
+from funcgrad import optim
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -58,23 +59,23 @@ class Trained(NamedTuple):
     params: list[Neuron]
 
 
-def train(optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0) -> Trained:
+def train(optimizer: optim.Optimizer | None = None, epochs: int = EPOCHS, seed: int = 0, *, is_compiled: bool = False) -> Trained:
     """Train the network.
 
     Args:
         optimizer: plain gradient descent at 0.1 where it is None.
         epochs: how many steps; each sees all four rows.
         seed: of the initial parameters.
+        is_compiled: run each step as one program.
     """
     optimizer = optimizer or optim.sgd(0.1)
     params = init(seed)
     state = optimizer.init(params)
+    step = make_step(loss, optimizer, is_compiled=is_compiled)
     losses = []
     bar = Progress(range(epochs), "xor")
     for _ in bar:
-        value, gradient = value_and_grad(loss)(params)
-        updates, state = optimizer.update(gradient, state, params)
-        params = optim.apply_updates(params, updates)
+        value, params, state = step(params, state)
         losses.append(value)
         bar.note(f"loss {value:.6f}")
     return Trained(losses, params)
@@ -118,7 +119,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     given = options.parse_training(parser, argv)
     plots.make_folder(given.out)
 
-    losses, params = train(options.choose_optimizer(given, given.epochs), given.epochs, given.seed)
+    losses, params = train(options.choose_optimizer(given, given.epochs), given.epochs, given.seed, is_compiled=given.jit)
 
     print(f"XOR, 2-2-1 tanh network, 9 parameters, {given.optimizer}, {counted(given.epochs, 'epoch')}")
     shown = SHOWN if given.epochs == EPOCHS else spread(given.epochs)

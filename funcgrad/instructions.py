@@ -66,7 +66,7 @@ class Instruction:
     Attributes:
         function: a ufunc or a function of NumPy's, or a pure function of funcgrad's own.
         args, options: its arguments, with variables where values of the program go, also in tuples, lists and dicts.
-        output: a variable, or a tuple of variables and None.
+        output: a variable, or a tuple of variables, of None and of such tuples.
         line: where in the user's code it comes from: file and number.
     """
 
@@ -97,7 +97,9 @@ class Instruction:
     @property
     def outputs(self) -> list[Variable]:
         """The variables that it gives."""
-        return [self.output] if type(self.output) is Variable else [one for one in self.output if one is not None]
+        found: list[Variable] = []
+        _collect(self.output, found)
+        return found
 
 
 def _collect(value: Any, found: list[Variable]) -> None:

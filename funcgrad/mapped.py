@@ -305,6 +305,7 @@ def mapping_scope(label: Label, size: int) -> Iterator[Scope]:
     """A scope for the values that a mapping makes of its arguments, `size` examples each; results are to be taken out before it ends."""
     scope = open_scope(label, Tracer)
     scope.size = size
+    scope.is_recorded = False
     scope.mapping = scope
     OPEN.append(scope)
     try:

@@ -228,7 +228,7 @@ class Slice:
         self.start = start
         self.first = start + leaves
         self.stop = len(records) - 1
-        self.scope = scope if scope is not None and scope.size is None and depends_on_outer(records, start) else None
+        self.scope = scope if scope is not None and scope.is_recorded and depends_on_outer(records, start) else None
         self.holds: Holds | None = None
 
     def keep(self) -> None:
@@ -241,7 +241,7 @@ class Slice:
         scope = self.scope
         while scope is not None and type(scope.records) is not list:
             scope = scope.parent
-        return scope if scope is None or scope.size is None else None
+        return scope if scope is None or scope.is_recorded else None
 
     def backward(self, seeds: Sequence[tuple[int, Any]], frugal: bool = False) -> list[Any]:
         """The cotangents of the leaves (None: zero), given those of some positions.

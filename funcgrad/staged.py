@@ -21,7 +21,7 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Line, Trail, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
-from funcgrad.tape import Scope
+from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
 _HOME = str(Path(__file__).parent)
@@ -59,10 +59,22 @@ OF_SHAPES = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj
 
 OF_VALUES = frozenset(
     {np.nonzero, np.flatnonzero, np.argwhere, np.extract, np.compress, np.unique, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d}
-    | {np.trim_zeros}
+    | {np.trim_zeros, np.polydiv}
     | {getattr(np, name) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values") if hasattr(np, name)}
 )
 """Functions whose results have other shapes for other values."""
+
+OF_DTYPES = frozenset(
+    {getattr(np.emath, name) for name in ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")}
+    | {np.real_if_close}
+)
+"""Functions whose results are real or complex, depending on the values: those of np.emath where the argument is real."""
+
+OF_SOME_VALUES = frozenset(
+    {np.roots, np.poly, np.polymul, np.polyfit, np.bincount, np.repeat, np.histogram, np.histogram2d, np.histogramdd}
+    | {np.histogram_bin_edges, np.delete, np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq}
+)
+"""Functions of NumPy whose results may have another shape or dtype for some values: a program looks whether they have."""
 
 
 class Recording:
@@ -81,6 +93,7 @@ class Recording:
         self.instructions: list[Instruction] = []
         self.is_careful = is_careful
         self.watched: list[Staged] = []
+        self.holds = Holds()
         self._inside: set[Any] = set()
 
     def input(self, value: Any) -> Staged:
@@ -92,7 +105,7 @@ class Recording:
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
             return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
-        self._check_shapes(function, args)
+        self._check_shapes(function, args, options)
         if type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in self._inside:
             found = self._in_parts(function, args, options)
             if found is not NotImplemented:
@@ -102,18 +115,30 @@ class Recording:
         if not options and all(type(one) in NUMBERS for one in values):
             scalar = SCALARS.get(function)
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and function is not as_kind and not any(isinstance(one, (np.ndarray, np.generic)) for one in values):
+        if type(answer) is np.float64 and function is not as_kind and not _has_array(values):
             answer = float(answer)
+        if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
+            answer = answer.item()
         if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
             return answer
-        variables: list[Variable | None] = []
-        made = self._staged(answer, variables)
-        if not variables:
-            return answer
-        output: Any = variables[0] if type(made) is Staged else tuple(variables)
-        args, options = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        made = self._staged(answer)
+        output = _target(made)
+        args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
         self.instructions.append(Instruction(function, args, options, output, _line()))
-        return made
+        of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
+        return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
+
+    def _looked_at(self, made: Any, name: str) -> Any:
+        """Results whose forms may be others for other values: the program looks at them."""
+        if isinstance(made, (tuple, list)):
+            parts = [self._looked_at(one, name) for one in made]
+            return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
+        if made is None or made.is_number:
+            return made
+        variable = Variable(made._value)
+        args = made._variable, name, f"{made.dtype}{list(made.shape)}"
+        self.instructions.append(Instruction(of_form, args, {}, variable, _line()))
+        return Staged(made._value, variable, self)
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
@@ -135,24 +160,27 @@ class Recording:
             return NotImplemented
         finally:
             self._inside.discard(function)
-        plain = function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
+        plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
         if _is_same(replaced(found, _value, Staged), plain):
             return found
         del self.instructions[before:]
         return NotImplemented
 
-    def _check_shapes(self, function: Any, args: tuple[Any, ...]) -> None:
+    def _check_shapes(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
         """A function whose result has another shape for other values cannot be part of a program.
 
         Raises:
             ConcretizationError: it is one of NumPy's, or an index by a mask.
         """
         name = getattr(function, "__name__", "")
-        if function in OF_VALUES or (function is np.where and len(args) == 1):
-            raise ConcretizationError(
-                f"{self.scope.name}: np.{name} gives another shape for other values: use np.where(condition, x, 0.0) with all three "
-                f"arguments, or a fixed number of elements (np.sort, np.argsort, np.take){_place()}"
-            )
+        if function in OF_DTYPES and any(
+            type(one) is Staged and (one.dtype.kind == "c") is (function is np.real_if_close)
+            for one in (args[:1] if function in (np.emath.power, np.real_if_close) else args)
+        ):
+            refuse_dtypes(f"np.{name}" if function is np.real_if_close else f"np.emath.{name}", self.scope.name)
+        is_plain = function in (np.compress, np.extract) and innermost_of(args[:1]) is None and "condition" not in options
+        if (function in OF_VALUES and not is_plain) or (function is np.where and len(args) == 1):
+            refuse_shapes(name, self.scope.name)
         if name == "elements_of" and any(
             type(one) is Staged and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
         ):
@@ -160,19 +188,51 @@ class Recording:
                 f"{self.scope.name}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){_place()}"
             )
 
-    def _staged(self, answer: Any, variables: list[Variable | None]) -> Any:
+    def _constant(self, array: np.ndarray) -> np.ndarray:
+        """An array as it is now: code may go on writing into it, which later calls must not see."""
+        if not array.flags.writeable:
+            return array
+        return np.array(array) if array.nbytes <= COPIED_BYTES else self.holds.add(array)
+
+    def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
-            variable = Variable(answer)
-            variables.append(variable)
-            return Staged(answer, variable, self)
+            return Staged(answer, Variable(answer), self)
         if type(answer) is Trail:
-            variable = Variable(answer)
-            variables.append(variable)
-            return Staged(answer, variable, self)
+            return Staged(answer, Variable(answer), self)
         if isinstance(answer, (tuple, list)):
-            parts = [self._staged(one, variables) for one in answer]
-            return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
+            parts = [None if one is None else self._staged(one) for one in answer]
+            return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)  # type: ignore[arg-type]
         raise ConcretizationError(f"{self.scope.name}: a function gives a {type(answer).__name__}, which cannot be part of a program")
+
+
+def _has_array(values: Any) -> bool:
+    """Whether an array or a scalar of NumPy's is among some arguments."""
+    return any(isinstance(one, (np.ndarray, np.generic)) or (isinstance(one, (tuple, list)) and _has_array(one)) for one in values)
+
+
+def _target(made: Any) -> Any:
+    """The variables of a result, in tuples as it is."""
+    if isinstance(made, (tuple, list)):
+        return tuple(map(_target, made))
+    return made if made is None else made._variable
+
+
+def of_form(value: Any, name: str, form: str) -> Any:
+    """A result of a function of that name as it is, if it has the dtype and shape that a program was made for.
+
+    Raises:
+        ConcretizationError: it has another one.
+    """
+    found = f"{value.dtype}{list(value.shape)}"
+    if found != form:
+        raise ConcretizationError(
+            f"jit: {name} gives {found} for these values, and {form} for those that the program was made for: use it outside of jit, or "
+            "make its argument complex (x.astype(complex)) where its result is real for some values only"
+        )
+    return value
+
+
+FUNCTIONS["of_form"] = of_form
 
 
 def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -237,6 +297,37 @@ def _place() -> str:
     """The user's line, for messages."""
     line = _line()
     return f" ({line[0]}, line {line[1]})" if line else ""
+
+
+def refuse_shapes(name: str, program: str) -> NoReturn:
+    """A function of NumPy cannot be part of a program: its result has another shape for other values."""
+    raise ConcretizationError(
+        f"{program}: np.{name} gives another shape for other values: use np.where(condition, x, 0.0) with all three "
+        f"arguments or a fixed number of elements (np.sort, np.argsort, np.take), or call it outside of jit{_place()}"
+    )
+
+
+def check_shape(name: str, *values: Any) -> None:
+    """A result whose shape depends on some values cannot be part of a program.
+
+    Raises:
+        ConcretizationError: one of them is staged.
+    """
+    for value in values:
+        while type(value) is Tracer:
+            value = value._primal
+        if type(value) is Staged:
+            refuse_shapes(name, value._scope.name)
+
+
+def refuse_dtypes(name: str, program: str) -> NoReturn:
+    """A function of NumPy cannot be part of a program: its result is real or complex, depending on the values."""
+    remedy = (
+        "np.real(x) where the imaginary part is not needed"
+        if name == "np.real_if_close"
+        else "x.astype(complex), or the function of real numbers where no other occur"
+    )
+    raise ConcretizationError(f"{program}: {name} gives real numbers or complex ones, depending on the values: use {remedy}{_place()}")
 
 
 class Staged(Tracer):
@@ -309,7 +400,11 @@ class Staged(Tracer):
             return type(found).__array_ufunc__(found, ufunc, method, *inputs, **kwargs)
         if method == "at" or any(one is not None for one in kwargs.pop("out", ())):
             return Tracer.__array_ufunc__(self, ufunc, "at", *inputs)
-        return found.recorded(ufunc if method == "__call__" else getattr(ufunc, method), inputs, kwargs)
+        if method != "__call__":
+            return found.recorded(getattr(ufunc, method), inputs, kwargs)
+        where = kwargs.pop("where", True)
+        answer = found.recorded(ufunc, inputs, kwargs)
+        return answer if where is True else np.where(where, answer, 0.0)  # as for tracers: NumPy leaves chance where a mask leaves out
 
     def __array_function__(self, function: Any, types: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         found = innermost_of((args, kwargs))

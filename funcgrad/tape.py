@@ -42,9 +42,10 @@ class Scope:
     `make(value, scope, index)` makes the tracer of a new record: `Tracer` itself, or what has to be done with each record.
     `forwards` are the enclosing scopes, outermost first, whose tangents follow every record as it comes; `tangents` is this scope's own,
     by position, where it is one of them; `watched` takes all values where somebody is to look at them; `size` is the number of examples
-    where it is a mapping, and `mapping` the innermost one that it is or is in. The outermost scope (`root`) also counts the scopes that
-    need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the arrays that must not
-    change meanwhile (`holds`).
+    where it is a mapping, and `mapping` the innermost one that it is or is in; `is_recorded` tells the scopes of transforms that replay
+    records from those of values (mapped, staged), which carry what they depend on themselves. The outermost scope (`root`) also counts the
+    scopes that need their records kept (`keepers`), keeps the tangents that wait for those to end (`orphans`), and holds the arrays that
+    must not change meanwhile (`holds`).
     """
 
     __slots__ = (
@@ -52,6 +53,7 @@ class Scope:
         "forwards",
         "held",
         "holds",
+        "is_recorded",
         "keepers",
         "label",
         "make",
@@ -83,6 +85,7 @@ class Scope:
         self.parent = parent
         self.start = self.held = 0
         self.size = None
+        self.is_recorded = True
         if parent is None:
             self.mapping = None
             self.root = self
@@ -111,8 +114,8 @@ class Scope:
 
     @property
     def around(self) -> Scope | None:
-        """The scope that a replay of this one is recorded in, if any: not a mapping, whose values carry what they depend on themselves."""
-        return self.parent if self.parent is None or self.parent.size is None else None
+        """The scope that a replay of this one is recorded in, if any."""
+        return self.parent if self.parent is None or self.parent.is_recorded else None
 
 
 class _Thread(threading.local):

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, make_tape, stop_gradient, tape, tree, value_and_grad, vjp
+from funcgrad import grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, make_tape, stop_gradient, tape, tree, value_and_grad, vjp, vmap
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError, TreeError
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.checkpoint import checkpoint
@@ -768,6 +768,135 @@ def test_a_wrong_fwd_is_told_by_name():
         grad(g)(1.0, 2.0)
 
 
+WRONG_FWD: dict[str, tuple[Any, type[Exception], str]] = {
+    "shape": (np.sum, InputValueError, r"fwd of sin: the value must have shape \(3,\), as that of sin, got \(\)"),
+    "dtype": (lambda x: np.sin(x).astype(np.float32), InputTypeError, "fwd of sin: the value must have dtype float64, .*got float32"),
+    "structure": (lambda x: (np.sin(x), x), TreeError, r"fwd of sin: the value must have the structure \*, .*got \(\*, \*\)"),
+}
+ROWS = np.arange(12.0).reshape(4, 3) / 10.0 + 0.1
+OVER_EXAMPLES: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda f: grad(f)(ROWS[1]),
+    "vmap of grad": lambda f: vmap(grad(f))(ROWS),
+    "grad of vmap": lambda f: grad(lambda rows: np.sum(vmap(f)(rows)))(ROWS),
+}
+
+
+@pytest.mark.parametrize("transform", list(OVER_EXAMPLES.values()), ids=list(OVER_EXAMPLES))
+@pytest.mark.parametrize(("value", "error", "message"), list(WRONG_FWD.values()), ids=list(WRONG_FWD))
+def test_a_value_of_fwd_that_is_not_like_fs_is_told(value: Any, error: Any, message: str, transform: Any):
+    f = custom_vjp(np.sin)
+    f.defvjp(lambda x: (value(x), x), lambda x, ct: (ct * np.cos(x),))
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            transform(lambda x: np.sum(f(x)))
+    f.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+    transform(lambda x: np.sum(f(x)))
+    assert tape.thread.scope is None
+
+
+@pytest.mark.parametrize("transform", list(OVER_EXAMPLES.values()), ids=list(OVER_EXAMPLES))
+def test_messages_about_mapped_rules_speak_of_one_example(transform: Any):
+    f = custom_jvp(np.sin)
+    f.defjvp(lambda primals, tangents: (np.sin(primals[0]), np.sum(tangents[0])))
+    with pytest.raises(InputValueError, match=r"the jvp rule of sin: the tangent must have shape \(3,\), got \(\)"):
+        transform(lambda x: np.sum(f(x)))
+    assert tape.thread.scope is None
+
+
+def test_f_is_compared_with_fwd_once_for_each_shape():
+    calls: list[Any] = []
+
+    def counted(x: Any) -> Any:
+        calls.append(np.shape(x))
+        return np.sin(x)
+
+    f = custom_vjp(counted)
+    f.defvjp(lambda x: (np.sin(x), x), lambda x, ct: (ct * np.cos(x),))
+    for _ in range(3):
+        for transform in OVER_EXAMPLES.values():
+            transform(lambda x: np.sum(f(x)))
+    assert len([shape for shape in calls if shape == (3,)]) == 1 + 3  # vmap of grad has no use for fwd's value
+
+
+class Box:
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+
+RESIDUALS: dict[str, tuple[Any, Any]] = {
+    "a function": (lambda x: lambda ct: ct * np.cos(x), lambda r, ct: (r(ct),)),
+    "an object": (Box, lambda r, ct: (ct * np.cos(r.x),)),
+    "both": (lambda x: {"a": Box(x), "b": [lambda ct: ct * np.cos(x)]}, lambda r, ct: (r["b"][0](ct) + 0.0 * r["a"].x,)),
+}
+
+
+@pytest.mark.parametrize(("make", "bwd"), list(RESIDUALS.values()), ids=list(RESIDUALS))
+def test_residuals_may_be_anything_over_examples(make: Any, bwd: Any):
+    f = custom_vjp(np.sin)
+    f.defvjp(lambda x: (np.sin(x), make(x)), bwd)
+    loss = lambda x: np.sum(f(x))
+    for transform in (OVER_EXAMPLES["vmap of grad"], OVER_EXAMPLES["grad of vmap"]):
+        np.testing.assert_allclose(transform(loss), np.cos(ROWS), rtol=1e-14)
+    twice = grad(lambda rows: np.sum(grad(lambda rows: np.sum(vmap(loss)(rows)))(rows) ** 2))(ROWS)
+    np.testing.assert_allclose(twice, -2.0 * np.cos(ROWS) * np.sin(ROWS), rtol=1e-14)
+
+
+def closing_over(where: str, y: Any) -> Any:
+    """z * y, by rules that close over y, or f and the rules."""
+    if where in ("fwd and bwd", "bwd"):
+        f = custom_vjp(lambda z: z * y)
+        f.defvjp(lambda z: (z * y, None), lambda r, ct: (ct * y,))
+    else:
+        f = custom_jvp(lambda z: z * y if where != "rule" else z * 1.0)
+        f.defjvp(lambda primals, tangents: (primals[0] * (y if where != "rule" else 1.0), tangents[0] * y))
+    return f
+
+
+class Kept:
+    y: Any = None
+
+
+@pytest.mark.parametrize("where", ["fwd and bwd", "f and rule", "rule"])
+def test_rules_over_examples_may_close_over_mapped_values_without_derivatives(where: str):
+    loss = lambda x, w: np.sum(closing_over(where, x)(x * w))
+    wanted = np.sum(ROWS * ROWS, 1)  # the derivative of z * x by w, at z = x w, with x a constant of the rule
+    np.testing.assert_allclose(vmap(grad(loss, 1), (0, None))(ROWS, 2.0), wanted, rtol=1e-14)
+    np.testing.assert_allclose(grad(lambda w: np.sum(vmap(lambda x: loss(x, w))(ROWS)))(2.0), np.sum(wanted), rtol=1e-14)
+    with pytest.raises(ConcretizationError, match="uses a traced value of the code around it"):
+        grad(lambda w: np.sum(vmap(lambda x: np.sum(closing_over(where, x * w)(x * w)))(ROWS)))(2.0)
+
+    def by_attribute(x: Any, w: Any) -> Any:
+        Kept.y = x
+        f = custom_jvp(lambda z: z * (Kept.y if where != "rule" else 1.0))
+        f.defjvp(lambda primals, tangents: (primals[0] * (Kept.y if where != "rule" else 1.0), tangents[0] * Kept.y))
+        return np.sum(f(x * w))
+
+    with pytest.raises(ConcretizationError, match="uses a traced value of the code around it"):
+        grad(lambda w: np.sum(vmap(lambda x: by_attribute(x, w))(ROWS)))(2.0)
+    Kept.y = None
+    assert tape.thread.scope is None
+
+
+def test_derivatives_are_no_arrays_of_the_users():
+    known = np.ones(3)
+    f, g = custom_vjp(np.sin), custom_jvp(np.sin)
+    f.defvjp(lambda x: (np.sin(x), None), lambda r, ct: (known,))
+    g.defjvp(lambda primals, tangents: (np.sin(primals[0]), known))
+    found = [
+        grad(lambda x: np.sum(f(x)))(X),
+        vjp(f, X)[1](X)[0],
+        vmap(grad(lambda x: np.sum(f(x))))(ROWS),
+        grad(lambda rows: np.sum(vmap(f)(rows)))(ROWS),
+        jvp(g, (X,), (X,))[1],
+        linearize(g, X)[1](X),
+        vmap(lambda x: known, out_axes=None)(ROWS),
+    ]
+    for one in found:
+        assert not np.shares_memory(one, known)
+        one += 1.0
+    np.testing.assert_array_equal(known, np.ones(3))
+
+
 @each_run
 @pytest.mark.parametrize("where", ["f", "fwd", "bwd", "rule"])
 def test_an_error_in_f_or_a_rule_leaves_no_scope_open(run: Any, where: str):
@@ -786,6 +915,6 @@ def test_an_error_in_f_or_a_rule_leaves_no_scope_open(run: Any, where: str):
         run(lambda x: f(x) * f(x), 2.0)
     assert tape.thread.scope is None
     x = np.ones(3)
-    with pytest.raises(BrokenError) if where in ("fwd", "bwd") else contextlib.nullcontext():
+    with pytest.raises(BrokenError) if where != "rule" else contextlib.nullcontext():  # f is compared with fwd
         grad(lambda x: np.sum(f(x)))(x)
     x[0] = 2.0

@@ -720,6 +720,19 @@ def test_results_are_fresh_and_inputs_stay():
         np.testing.assert_array_equal(x, X)
 
 
+def test_derivatives_are_no_arrays_of_the_users():
+    known = np.ones(3)
+    operations = [
+        extend.general(lambda x: x * 2.0, jvps=[lambda t, ans, x: known], vjps=[lambda ct, ans, x: known], name="tests.known"),
+        extend.unary(lambda x: x * 2.0, lambda t, x: known, name="tests.known unary"),
+    ]
+    found = [vjp(f, X)[1](X)[0] for f in operations] + [jvp(f, (X,), (X,))[1] for f in operations]
+    found.append(vjp(extend.linear(lambda x: x * 2.0, lambda ct, shape: known, name="tests.known linear"), X)[1](X)[0])
+    for one in found:
+        one += 1.0
+    np.testing.assert_array_equal(known, np.ones(3))
+
+
 def test_a_read_only_answer_is_copied():
     mean = extend.linear(
         lambda x: np.broadcast_to(np.mean(x), (3,)), lambda ct, shape: np.full(shape, np.sum(ct) / 3.0), name="mean of all"

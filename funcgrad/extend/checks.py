@@ -47,11 +47,12 @@ def called(what: str, rule: Rule, inputs: tuple[Any, ...], **options: Any) -> An
     """What a rule makes of its inputs, in their scope; arrays are read-only there."""
     plain = [one if type(one) is float else readonly(one) for one in inputs]
     if thread.scope is not None:
-        return run(what, inputs, rule, *plain, **options)
-    part = rule(*plain, **options)  # nothing is open: the usual case of reverse mode
-    if isinstance(part, Tracer):
-        raise closed_over(what)
-    return part
+        part = run(what, inputs, rule, *plain, **options)
+    else:  # nothing is open: the usual case of reverse mode
+        part = rule(*plain, **options)
+        if isinstance(part, Tracer):
+            raise closed_over(what)
+    return readonly(part) if type(part) is np.ndarray and getrefcount(part) > 2 else part  # a result is a copy of what others have
 
 
 class Definition:

@@ -13,6 +13,7 @@ from funcgrad.ops import contractions, elementwise, extremes, indexing, reductio
 from funcgrad.rules import linear
 from funcgrad.rules.batching import in_front
 from funcgrad.rules.values import raw
+from funcgrad.staged import Staged
 from funcgrad.tracer import Tracer
 
 _OPERATORS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
@@ -54,6 +55,10 @@ def _cast(x: Any, dtype: Any) -> Any:
     return np.asarray(x).astype(dtype)[()]
 
 
+def _as_constant(x: Any, dtype: Any, casting: Any) -> Any:
+    return np.asarray(x).astype(dtype, casting=casting)
+
+
 def _in_kind(x: Any, kind: type, dtype: Any) -> Any:
     return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
 
@@ -69,8 +74,10 @@ def astype(x: Tracer, dtype: Any, order: str = "K", casting: str = "unsafe", sub
     wanted = np.dtype(dtype)
     if structural.is_constant(wanted) or x.dtype.kind not in "fc":
         value = x._primal if type(x) is Tracer else x
+        if type(value) is Staged:
+            return value.recorded(_as_constant, (value, wanted, casting), {})
         if type(value) is not Mapped:
-            return np.asarray(value).astype(wanted, casting=casting)  # type: ignore[call-overload]
+            return _as_constant(value, wanted, casting)
         array = astype(value._primal, wanted) if type(value._primal) in TRACERS else value._primal.astype(wanted, casting=casting)
         return Mapped(array, value._scope)
     if not copy and wanted == x.dtype:

@@ -102,7 +102,9 @@ def call_of_one(function: Callable[..., Any], scope: Scope, args: Any, options: 
     def call(pick: Callable[[Any], Any]) -> Any:
         of_one = list(leaves)
         for place, array in arrays.items():
-            of_one[place] = pick(array)
+            one = pick(array)
+            is_held = type(one) is np.ndarray and not one.flags.writeable  # which compiled code may refuse
+            of_one[place] = one.copy("K") if is_held else one
         given, named = tree.unflatten(treedef, of_one)
         return function(*given, **named)
 
@@ -214,11 +216,12 @@ def on_values(
 
 
 def as_instruction(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A rule that becomes one instruction of a program where it meets staged values and needs to see plain ones."""
+    """A function that becomes one instruction of a program where it meets staged values and needs to see plain ones."""
 
-    def part(*args: Any) -> Any:
-        found = innermost_of(args) if OPEN else None
-        return found.recorded(function, args, {}) if type(found) is Staged else function(*args)
+    @functools.wraps(function)
+    def part(*args: Any, **options: Any) -> Any:
+        found = innermost_of((args, options)) if OPEN else None
+        return found.recorded(function, args, options) if type(found) is Staged else function(*args, **options)
 
     return part
 

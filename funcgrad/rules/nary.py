@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, lined_up
+from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, inmost, lined_up, traced_in
 from funcgrad.primitive import Operation, declare, register
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.batching import BatchRule, as_instruction, by_examples, on_values
 from funcgrad.rules.elementwise import strongly
+from funcgrad.rules.replayed import rules_of
 from funcgrad.rules.values import (
     NUMBERS,
     as_python,
@@ -31,6 +32,7 @@ from funcgrad.rules.values import (
     stretch,
     unbroadcast,
 )
+from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope, innermost
 from funcgrad.tracer import Tracer
 
@@ -47,11 +49,51 @@ def _lift(record: Record, index: int, scope: Scope) -> Record:
     return (*record[:-1], (traced, tuple(lifted), answer, static, options))
 
 
+def _staged(part: Directional) -> Directional:
+    """A part of a rule that may meet staged values: what has to see plain ones becomes an instruction, with derivatives of its own."""
+    plain = as_instruction(part)
+
+    def each(n: int, *args: Any) -> Any:
+        try:
+            return plain(n, *args)
+        except ConcretizationError:
+            leaves = list(traced_in(args))
+            if not any(type(inmost(one)) is Staged for one in leaves):
+                raise
+        places = {id(one): k for k, one in enumerate(leaves)}
+
+        def of_leaves(*instead: Any) -> Any:
+            return plain(n, *(_replaced(one, lambda leaf: instead[places[id(leaf)]] if id(leaf) in places else leaf) for one in args))
+
+        rule = _rule("a part of a rule", *_parts_of(*rules_of(of_leaves, len(leaves))))
+        return _operation("a part of a rule", of_leaves, rule, len(leaves), lambda k, traced: True, True, None)(*leaves)
+
+    return each
+
+
+def _replaced(value: Any, by: Callable[[Any], Any]) -> Any:
+    if type(value) is tuple or type(value) is list:
+        return type(value)(_replaced(one, by) for one in value)
+    return {key: _replaced(one, by) for key, one in value.items()} if type(value) is dict else by(value)
+
+
+def _parts_of(jvps: Sequence[Directional], vjps: Sequence[Directional]) -> tuple[Directional, Directional]:
+    """`push_one` and `pull_one` of a rule, from functions for each argument."""
+
+    def of(functions: Sequence[Directional]) -> Directional:
+        def part(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
+            return functions[n](t, answer, *operands, *static, **options)
+
+        return part
+
+    return of(jvps), of(vjps)
+
+
 def _rule(name: str, push_one: Directional, pull_one: Directional, sees_mapped: bool = True) -> Rule:
     """A rule from `push_one(n, tangent, answer, operands, static, options)`, the part of argument n, and `pull_one` of the same form."""
     if not sees_mapped:
         push_one, pull_one = by_examples(push_one), by_examples(pull_one)
-    push_one, pull_one = as_instruction(push_one), as_instruction(pull_one)
+    push_one, pull_one = _staged(push_one), _staged(pull_one)
 
     def push(record: Record, tangents: Any) -> Any:
         traced, operands, answer, static, options = record[-1]
@@ -316,16 +358,10 @@ def general(
     """
     name = name or function.__name__
 
-    def parts(of_arguments: Sequence[Directional]) -> Directional:
-        def part(n: int, t: Any, answer: Any, operands: Any, static: Any, options: Any) -> Any:
-            return of_arguments[n](t, answer, *operands, *static, **options)
-
-        return part
-
     sees_mapped = batch is not None
-    rule = _rule(name, parts(jvps), parts(vjps), sees_mapped)
+    rule = _rule(name, *_parts_of(jvps, vjps), sees_mapped)
     if strong is not None:
-        rule.strong = _rule(name, parts(strong[0]), parts(strong[1]), sees_mapped)
+        rule.strong = _rule(name, *_parts_of(*strong), sees_mapped)
     kept = keeps.split()
     operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept, batch)
     declare(name, "general", function)

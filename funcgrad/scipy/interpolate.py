@@ -13,10 +13,11 @@ import scipy.interpolate as _interpolate
 
 from funcgrad.errors import NoRuleError as _NoRuleError
 from funcgrad.mapped import OPEN as _OPEN
-from funcgrad.mapped import bare as _bare
+from funcgrad.mapped import contents as _contents
 from funcgrad.ops.arrays.creation import asarray as _asarray
 from funcgrad.ops.scipy import interpolate as _ops
 from funcgrad.ops.scipy.examples import over_examples as _over_examples
+from funcgrad.rules.batching import as_instruction as _as_instruction
 from funcgrad.rules.batching import inner_mapping as _inner_mapping
 from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
@@ -24,10 +25,31 @@ from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import guarded as _guarded
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
 from funcgrad.scipy.fallback import without_rules as _without_rules
+from funcgrad.staged import Staged as _Staged
 
 
 def _plain(value: Any) -> Any:
-    return _raw(_asarray(value)) if _holds_tracer(value) else value
+    """The plain value of a tracer. While a program is recorded nothing is read off it but its shape."""
+    found = _raw(_asarray(value)) if _holds_tracer(value) else value
+    return _np.zeros(found.shape, found.dtype) if type(found) is _Staged else found
+
+
+def _places(value: Any) -> Any:
+    """The same for what must increase. That it does is looked at wherever the program runs, by SciPy."""
+    found = _plain(value)
+    return _np.arange(float(len(found))) if type(_raw(value)) is _Staged else found
+
+
+@_as_instruction
+def _zero_if_increasing(x: Any) -> float:
+    """0.0, which is added to breakpoints lest a program leave out to look at them.
+
+    Raises:
+        ValueError: they do not increase.
+    """
+    if (_np.diff(x) <= 0).any():
+        raise ValueError("a program takes PPoly with increasing breakpoints")
+    return 0.0
 
 
 class _Named(type):
@@ -135,8 +157,10 @@ class PPoly(_Interpolant):
     """scipy.interpolate.PPoly with increasing breakpoints."""
 
     def __init__(self, c: Any, x: Any, extrapolate: Any = None, axis: int = 0) -> None:
-        plain = _interpolate.PPoly(_plain(c), _plain(x), extrapolate, axis)
+        plain = _interpolate.PPoly(_plain(c), _places(x), extrapolate, axis)
         c = _asarray(c)
+        if type(_raw(x)) is _Staged:
+            x = x + _zero_if_increasing(_raw(x))
         self._set(plain, _np.moveaxis(_np.moveaxis(c, axis + 1, 0), axis + 1, 0) if axis else c, x)
 
     def _set(self, plain: Any, c: Any, x: Any) -> None:
@@ -154,7 +178,7 @@ class PPoly(_Interpolant):
         """The breakpoints."""
         return self._x
 
-    def _increasing(self) -> None:
+    def _check_increasing(self) -> None:
         if self._plain.x[0] > self._plain.x[-1]:
             raise _NoRuleError("scipy.interpolate.PPoly with decreasing breakpoints has no derivative rule yet: turn it round")
 
@@ -162,7 +186,7 @@ class PPoly(_Interpolant):
         """The value, or the nu-th derivative, at some points."""
         if not self._is_traced and not _holds_tracer(x):
             return self._plain(x, nu, extrapolate)
-        self._increasing()
+        self._check_increasing()
         points, c, breaks = _asarray(x), self._c, self._x
         extrapolate = self._plain.extrapolate if extrapolate is None else extrapolate
         if isinstance(extrapolate, str) and extrapolate == "periodic":
@@ -189,14 +213,14 @@ class PPoly(_Interpolant):
         plain = self._plain.antiderivative(nu)
         if not self._is_traced:
             return self._like(plain, plain.c)
-        self._increasing()
+        self._check_increasing()
         return self.derivative(-nu) if nu < 0 else self._like(plain, _ops.antiderived(self._c, self._x, nu))
 
     def integrate(self, a: Any, b: Any, extrapolate: Any = None) -> Any:
         """The integral from a to b, also with respect to these."""
         if not self._is_traced and not _holds_tracer(a, b):
             return self._plain.integrate(a, b, extrapolate)
-        self._increasing()
+        self._check_increasing()
         extrapolate = self._plain.extrapolate if extrapolate is None else extrapolate
         if isinstance(extrapolate, str):
             raise _NoRuleError("scipy.interpolate.PPoly.integrate with periodic extrapolation has no derivative rule yet")
@@ -214,7 +238,7 @@ class CubicSpline(PPoly):
     def __init__(self, x: Any, y: Any, axis: int = 0, bc_type: Any = "not-a-knot", extrapolate: Any = None) -> None:
         if _holds_tracer(bc_type):
             raise _NoRuleError("scipy.interpolate.CubicSpline has no derivative rule with respect to the values in bc_type yet")
-        plain = _interpolate.CubicSpline(_plain(x), _plain(y), axis, bc_type, extrapolate)
+        plain = _interpolate.CubicSpline(_places(x), _plain(y), axis, bc_type, extrapolate)
         is_traced = _holds_tracer(x, y)
         self._set(plain, _ops.cubic(_asarray(x), _in_front(y, axis), bc_type) if is_traced else plain.c, x)
 
@@ -223,7 +247,7 @@ class CubicHermiteSpline(PPoly):
     """scipy.interpolate.CubicHermiteSpline."""
 
     def __init__(self, x: Any, y: Any, dydx: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        plain = _interpolate.CubicHermiteSpline(_plain(x), _plain(y), _plain(dydx), axis, extrapolate)
+        plain = _interpolate.CubicHermiteSpline(_places(x), _plain(y), _plain(dydx), axis, extrapolate)
         is_traced = _holds_tracer(x, y, dydx)
         self._set(plain, _ops.hermite(_asarray(x), _in_front(y, axis), _in_front(dydx, axis)) if is_traced else plain.c, x)
 
@@ -232,7 +256,7 @@ class PchipInterpolator(PPoly):
     """scipy.interpolate.PchipInterpolator."""
 
     def __init__(self, x: Any, y: Any, axis: int = 0, extrapolate: Any = None) -> None:
-        plain = _interpolate.PchipInterpolator(_plain(x), _plain(y), axis, extrapolate)
+        plain = _interpolate.PchipInterpolator(_places(x), _plain(y), axis, extrapolate)
         self._set(plain, _ops.pchip(_asarray(x), _in_front(y, axis)) if _holds_tracer(x, y) else plain.c, x)
 
 
@@ -253,7 +277,7 @@ class interp1d(_Interpolant):  # noqa: N801 - SciPy's name
         fill_value: Any = _np.nan,
         assume_sorted: bool = False,
     ) -> None:
-        plain = _interpolate.interp1d(_plain(x), _plain(y), kind, axis, copy, bounds_error, fill_value, assume_sorted)
+        plain = _interpolate.interp1d(_places(x), _plain(y), kind, axis, copy, bounds_error, fill_value, assume_sorted)
         super().__init__(plain, _holds_tracer(x, y))
         self._kind = kind
         self._options = {"bounds_error": bounds_error, "fill_value": fill_value}
@@ -294,7 +318,7 @@ class RegularGridInterpolator(_Interpolant):
         self, points: Any, values: Any, method: str = "linear", bounds_error: bool = True, fill_value: Any = _np.nan, **solver: Any
     ) -> None:
         grids = [_asarray(grid) for grid in points]
-        plain = _interpolate.RegularGridInterpolator(tuple(map(_raw, grids)), _plain(values), method, bounds_error, fill_value, **solver)
+        plain = _interpolate.RegularGridInterpolator(tuple(map(_places, grids)), _plain(values), method, bounds_error, fill_value, **solver)
         super().__init__(plain, _holds_tracer(grids, values))
         self._fill = fill_value
         self._values = _asarray(values)
@@ -310,7 +334,10 @@ class RegularGridInterpolator(_Interpolant):
             raise _NoRuleError(f"scipy.interpolate.RegularGridInterpolator by the method {method!r} has no derivative rule yet; linear has")
         points = _coordinates(xi, len(self._sizes))
         if self._plain.bounds_error:
-            self._plain(_bare(points))  # raises
+            *_, plain = _contents(points)
+            if any(type(one) is _Staged for one in (plain, _raw(self._values), _raw(self._grids))):
+                return _ops.on_grid(self._values, self._grids, points, self._sizes, "raise")
+            self._plain(plain)
         return _ops.on_grid(self._values, self._grids, points, self._sizes, None if self._plain.bounds_error else self._fill)
 
 

@@ -18,6 +18,8 @@ from funcgrad.ops.arrays.creation import check_finite as _check_finite
 from funcgrad.ops.scipy import decompositions as _factors
 from funcgrad.ops.scipy import linalg as _ops
 from funcgrad.ops.scipy import matrix_functions as _functions
+from funcgrad.rules.batching import as_instruction as _as_instruction
+from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
@@ -156,7 +158,7 @@ def pinv(a: Any, *, return_rank: bool = False, check_finite: bool = True, **tole
     """scipy.linalg.pinv; the rank counts as constant."""
     (a,) = _arrays(check_finite, a)
     inverse = _factors.pinv(a, tolerances)
-    return (inverse, _linalg.pinv(_raw(a), return_rank=True, **tolerances)[1]) if return_rank else inverse
+    return (inverse, _as_instruction(_linalg.pinv)(_raw(a), return_rank=True, **tolerances)[1]) if return_rank else inverse
 
 
 @_in_place_of(_linalg.lstsq, "")
@@ -172,7 +174,7 @@ def lstsq(
     """scipy.linalg.lstsq of one matrix, whose rank counts as constant."""
     a, b = _arrays(check_finite, a, b)
     _refuse("lstsq", stacks=len(_shape_of(a)) > 2)
-    _, residues, rank, values = _linalg.lstsq(_raw(a), _raw(b), cond, lapack_driver=lapack_driver)
+    _, residues, rank, values = _as_instruction(_linalg.lstsq)(_raw(a), _raw(b), cond, lapack_driver=lapack_driver)
     given = a, b, cond, lapack_driver
     return (
         _factors.lstsq_solution(*given),
@@ -229,7 +231,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
     """scipy.linalg.lu_factor of square matrices; the pivots count as constant."""
     (a,) = _arrays(check_finite, a)
     _factors.refuse_rectangular("lu_factor", a)
-    pivots = _linalg.lu_factor(_raw(a), check_finite=False)[1]
+    pivots = _as_instruction(_linalg.lu_factor)(_raw(a), check_finite=False)[1]
     return _factors.lu_factor(a, _factors.permutation(pivots)), pivots
 
 
@@ -237,7 +239,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.lu_solve."""
     factors, pivots = lu_and_piv
-    return _factors.lu_solve(*_arrays(check_finite, factors, b), _np.asarray(pivots), trans)
+    return _factors.lu_solve(*_arrays(check_finite, factors, b), pivots if _holds_tracer(pivots) else _np.asarray(pivots), trans)
 
 
 @_in_place_of(_linalg.lu, "")
@@ -245,11 +247,11 @@ def lu(a: Any, permute_l: bool = False, overwrite_a: bool = False, check_finite:
     """scipy.linalg.lu of square matrices; the permutation counts as constant."""
     (a,) = _arrays(check_finite, a)
     _factors.refuse_rectangular("lu", a)
-    order = _linalg.lu(_raw(a), p_indices=True, check_finite=False)[0]
+    order = _as_instruction(_linalg.lu)(_raw(a), p_indices=True, check_finite=False)[0]
     lower, upper = _factors.lu_lower(a), _factors.lu_upper(a)
     if permute_l:
         return _factors.reordered(lower, order), upper
-    return order if p_indices else _linalg.lu(_raw(a), check_finite=False)[0], lower, upper
+    return order if p_indices else _as_instruction(_linalg.lu)(_raw(a), check_finite=False)[0], lower, upper
 
 
 @_in_place_of(_linalg.qr, "")

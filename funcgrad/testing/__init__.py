@@ -1,4 +1,4 @@
-"""Derivatives held against differences, mapped functions against loops, compiled ones against themselves: for functions, and for rules, of your own.
+"""Derivatives held against differences, mapped functions against loops, compiled ones against themselves, for functions and rules of yours.
 
 Owns the checkers and the differences that they trust. Must not know any rule: what it checks reaches it through the public transforms.
 """

@@ -20,7 +20,7 @@ from funcgrad.staged import Staged
 from funcgrad.tracer import TRACERS, Tracer
 from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
-from funcgrad.transforms.checkpoint import standing_for
+from funcgrad.transforms.captured import standing_for
 from funcgrad.transforms.closures import captured_by, plainly
 from funcgrad.transforms.steps import Leaves, Loop, Step
 
@@ -80,6 +80,7 @@ class Code(Loop):
         captured = captured_by(*functions)
         self.captured = [one for one in captured if type(one) is Tracer]
         self.staged = [one for one in captured if type(one) is Staged]
+        self.reaches = functions
 
     def again(self) -> Loop:
         """The loop without the question whether it is to end, and without the checks."""

@@ -8,12 +8,9 @@ Traced values that the function closes over are inputs too: while it runs again,
 from __future__ import annotations
 
 import contextlib
-import functools
 import itertools
 import math
-import threading
-import types
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
 import numpy as np
@@ -27,8 +24,9 @@ from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
 from funcgrad.tape import Label, Record, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
-from funcgrad.transforms.arguments import checked_function, looks_like, named, replaced
+from funcgrad.transforms.arguments import FLOAT64, at, checked_function, looks_like, named, replaced
 from funcgrad.transforms.calls import closed_over, first_own, hand_on, is_own, joined, lifted, on_behalf, parts_of, recorded, tangents_of
+from funcgrad.transforms.captured import hold, reached, standing_for
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
@@ -38,70 +36,6 @@ R = TypeVar("R")
 
 
 # ------------------------------------------------------------------------------------------------ runs
-
-_standing = threading.RLock()
-"""Held while tracers of a closure stand for leaves: the replays of one kept slice may run on several threads."""
-
-
-@contextlib.contextmanager
-def standing_for(captured: Sequence[Tracer], leaves: Sequence[Tracer]) -> Iterator[None]:
-    """Let the tracers that a function closes over be those leaves."""
-    if not captured:
-        yield
-        return
-    with _standing:
-        before = [_place_of(one) for one in captured]
-        for one, stands_for in zip(captured, leaves, strict=True):
-            one._primal, one._scope, one._index = _place_of(stands_for)
-        try:
-            yield
-        finally:
-            for one, place in zip(captured, before, strict=True):
-                one._primal, one._scope, one._index = place
-
-
-def _place_of(tracer: Tracer) -> Any:
-    """What makes a tracer the one that it is; a mapped value has no position."""
-    return tracer._primal, tracer._scope, getattr(tracer, "_index", None)
-
-
-_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.ndarray, np.float64, types.ModuleType})
-"""Types of what holds no tracers."""
-
-
-def captured_in(value: Any) -> list[Tracer]:
-    """The tracers that a function reaches: by its closure, its defaults, bound arguments, attributes and containers of them.
-
-    Not by global variables.
-    """
-    found: list[Tracer] = []
-    seen: set[int] = set()
-    left = [value]
-    while left:
-        one = left.pop()
-        if id(one) in seen or type(one) in _ATOMS or isinstance(one, (np.ndarray, type)):
-            continue
-        seen.add(id(one))
-        if type(one) in TRACERS:
-            found.append(one)
-        elif isinstance(one, (list, tuple, set, frozenset)):
-            left += [part for part in one if type(part) not in _ATOMS]
-        elif isinstance(one, dict):
-            left += [part for part in one.values() if type(part) not in _ATOMS]
-        elif isinstance(one, types.FunctionType):
-            for cell in one.__closure__ or ():
-                with contextlib.suppress(ValueError):  # a cell that is empty still
-                    left.append(cell.cell_contents)
-            left += [one.__defaults__, one.__kwdefaults__, one.__dict__]
-        elif isinstance(one, functools.partial):
-            left += [one.func, one.args, one.keywords]
-        elif isinstance(one, types.MethodType):
-            left += [one.__func__, one.__self__]
-        else:
-            slots = [getattr(cls, "__slots__", ()) for cls in type(one).__mro__]
-            names = [name for some in slots for name in ((some,) if isinstance(some, str) else some)]
-            left += [getattr(one, name, None) for name in ("__dict__", *names)]
-    return found
 
 
 class _Call:
@@ -114,7 +48,7 @@ class _Call:
         out_places: which leaves of the output are the call's outputs.
     """
 
-    __slots__ = ("_f", "_places", "_treedef", "captured", "first", "name", "out_places", "policy")
+    __slots__ = ("_f", "_form", "_places", "_treedef", "captured", "first", "name", "out_places", "policy")
 
     def __init__(
         self, f: Callable[..., Any], treedef: tree.TreeDef, places: list[int], captured: list[Tracer], policy: Policy, first: int
@@ -134,12 +68,27 @@ class _Call:
         except StaleTracerError as error:
             raise closed_over(self.name) from error
 
+    def returned(self, found: list[Any], out_tree: tree.TreeDef, first_run: Scope) -> None:
+        """Take note of the output of the first run."""
+        self.out_places = [n for n, one in enumerate(found) if type(one) is Tracer and one._scope is first_run]
+        self._form = out_tree, [_form_of(found[n]) for n in self.out_places]
+
     def outputs(self, leaves: Sequence[Any], constants: Sequence[Any], saved: list[Any]) -> list[Any]:
         """Those leaves of the output, in a run after the first."""
         names = Names(self.policy, saved)
-        found = tree.leaves(self.run(leaves, constants, names))
-        if len(found) <= max(self.out_places):
-            raise InputValueError(f"{self.name}: the function returned another structure when it was run again")
+        found, out_tree = tree.flatten(self.run(leaves, constants, names))
+        wanted, forms = self._form
+        if out_tree is not wanted and out_tree != wanted:
+            raise InputValueError(
+                f"{self.name}: the function returned another structure when it was run again: {wanted.mismatch(out_tree)}"
+            )
+        for n, form in zip(self.out_places, forms, strict=True):
+            if _form_of(found[n]) != form:
+                was, now = _described(form), _described(_form_of(found[n]))
+                raise InputValueError(
+                    f"{self.name}: the output{at(wanted.paths()[n])} was {was}, and is {now} when it is run again: it must do the "
+                    "same each time"
+                )
         if names.values:
             raise InputValueError(f"{self.name}: the function named fewer values when it was run again")
         return [found[n] for n in self.out_places]
@@ -148,6 +97,14 @@ class _Call:
         """Let those values of the closure that are none of the operands be the constants, while records that keep them are replayed."""
         pairs = [pair for pair in zip(self.captured, constants[self._treedef.num_leaves :], strict=True) if pair[1] is not None]
         return standing_for(*zip(*pairs, strict=True)) if pairs else contextlib.nullcontext()
+
+
+def _form_of(value: Any) -> tuple[Any, Any]:
+    return getattr(value, "shape", ()), getattr(value, "dtype", FLOAT64)
+
+
+def _described(form: tuple[Any, Any]) -> str:
+    return f"of shape {form[0]} and dtype {form[1]}"
 
 
 _LABEL = Label("checkpoint")
@@ -171,7 +128,7 @@ def _without_records(call: _Call, around: Scope, operands: Sequence[Any], consta
 
 
 def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
-    call, operands, constants, saved = record[-1]
+    call, operands, constants, saved, _ = record[-1]
     parts = parts_of(cotangent)
     known = [n for n, one in enumerate(parts) if one is not None]
 
@@ -206,7 +163,7 @@ def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: l
 
 
 def _push(record: Record, tangents: Any) -> Any:
-    call, operands, constants, saved = record[-1]
+    call, operands, constants, saved, _ = record[-1]
     is_for_itself = is_own(tangents, call.first)
 
     def pushed(operands: list[Any], constants: list[Any], saved: list[Any], given: list[Any]) -> list[Any]:
@@ -231,8 +188,8 @@ def _checkpointed(
 
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
-    call, operands, constants, saved = record[-1]
-    return (*record[:-1], (call, lifted(operands, record, scope), constants, saved))
+    call, operands, constants, saved, held = record[-1]
+    return (*record[:-1], (call, lifted(operands, record, scope), constants, saved, held))
 
 
 _RULE = Rule("checkpoint", _push, _pull, _lift)
@@ -246,7 +203,7 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
 
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise. It must do the same each time that it is run, and is run
-            again by each replay. It may close over traced values.
+            again by each replay. It may close over traced values, and over arrays, which cannot be written into until then.
         policy: what is kept beside the inputs: `nothing_saved` (as None), `everything_saved` or `save_only_these_names(...)`.
 
     Returns:
@@ -278,9 +235,10 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
             with naming(Names(policy)):  # its names are not those of a checkpointed function around it
                 return f(*args, **kwargs)
         leaves, treedef = tree.flatten((args, kwargs))
-        reached = captured_in([f, *(one for one in leaves if type(one) not in TRACERS)])
-        captured = [one for one in reached if one._scope.records is around.records]
-        return _called(f, policy, leaves, treedef, captured)  # type: ignore[no-any-return]
+        holders = [f, *(one for one in leaves if type(one) not in TRACERS)]
+        tracers, arrays = reached(holders)
+        captured = [one for one in tracers if one._scope.records is around.records]
+        return _called(f, policy, leaves, treedef, captured, hold(arrays, around))  # type: ignore[no-any-return]
 
     return checkpointed
 
@@ -288,11 +246,11 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
 remat = checkpoint
 
 
-def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer]) -> Any:
-    """Record a call of f, whose (args, kwargs) come as leaves and structure."""
+def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], held: Any = ()) -> Any:
+    """Record a call of f, whose (args, kwargs) come as leaves and structure. The record keeps the arrays that are held."""
     mapping = mapping_of(*leaves, *captured) if OPEN else None
     if mapping is not None:
-        return _of_all_examples(f, policy, leaves, treedef, captured, mapping)
+        return _of_all_examples(f, policy, leaves, treedef, captured, mapping, held)
     everything = [*leaves, *captured]
     scope = scope_of(one for one in everything if type(one) is Tracer)
     if scope is None:
@@ -306,10 +264,10 @@ def _called(f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: t
     values = tuple(one._primal for one in operands)
     output, first_run, saved = _without_records(call, scope, values, constants)
     found, out_tree = tree.flatten(output)
-    call.out_places = [n for n, one in enumerate(found) if type(one) is Tracer and one._scope is first_run]
+    call.returned(found, out_tree, first_run)
     if not call.out_places:
         return output
-    residual = (call, values, constants, [keep(one, scope) for one in saved])
+    residual = (call, values, constants, [keep(one, scope) for one in saved], held)
     made = recorded(_RULE, scope, operands, residual, [found[n]._primal for n in call.out_places])
     return tree.unflatten(out_tree, replaced(found, call.out_places, made))
 
@@ -322,7 +280,7 @@ def _constant(value: Any, scope: Scope) -> Any:
 
 
 def _of_all_examples(
-    f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], mapping: Scope
+    f: Callable[..., Any], policy: Policy, leaves: list[Any], treedef: tree.TreeDef, captured: list[Tracer], mapping: Scope, held: Any
 ) -> Any:
     """The call where it is mapped: of a function of all examples."""
     inside = [one for one in captured if is_mapped(one, mapping)]
@@ -336,7 +294,7 @@ def _of_all_examples(
                 return in_sight(f(*args, **kwargs), scope)
 
     given = tree.flatten(((packed.arrays[: len(leaves)], packed.arrays[len(leaves) :]), {}))
-    return out_of_sight(_called(of_all, policy, *given, [one for one in captured if not is_mapped(one, mapping)]), mapping)
+    return out_of_sight(_called(of_all, policy, *given, [one for one in captured if not is_mapped(one, mapping)], held), mapping)
 
 
 def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, segments: int | None = None) -> Any:

@@ -1,6 +1,6 @@
 """Functions of the user's whose closures hold traced values, run with other values in their place.
 
-How the tracers are found and made to stand for others is `funcgrad.transforms.checkpoint`'s.
+How the tracers are found and made to stand for others is `funcgrad.transforms.captured`'s.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from funcgrad.rules.scopes import scope_of
 from funcgrad.tape import Label, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.calls import closed_over
-from funcgrad.transforms.checkpoint import captured_in, standing_for
+from funcgrad.transforms.captured import captured_in, standing_for
 
 _LABEL = Label("a run on plain values")
 
@@ -111,7 +111,7 @@ def with_values(f: Callable[..., Any], captured: Sequence[Tracer], values: Seque
     def with_others(*args: Any) -> Any:
         scope = thread.scope
         run = with_mapped if mapped else f
-        if traced and (scope is None or scope.size is not None):
+        if traced and (scope is None or not scope.is_recorded):
             with plainly([one for one, _ in traced], [value for _, value in traced], name) as inside:
                 return tree.map(lambda one: one._primal if type(one) is Tracer and one._scope is inside else one, run(*args))
         leaves = [value if type(value) is Tracer else _constant(value, scope) for _, value in traced]

@@ -33,7 +33,7 @@ from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_argnums, checked_function, named, ones, settled, zeros
 from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, run, tangents_of
-from funcgrad.transforms.custom_protocol import Call, pair, strongly, without_none
+from funcgrad.transforms.custom_protocol import Call, compare, pair, strongly, unshared, without_none
 from funcgrad.transforms.mapped_calls import out_of_sight
 from funcgrad.transforms.mapped_custom import MappedRules
 from funcgrad.transforms.reverse import vjp
@@ -53,6 +53,8 @@ class CustomFunction:
         self._fwd: Callable[..., tuple[Any, Any]] | None = None
         self._bwd: Callable[..., Any] | None = None
         self._signature: inspect.Signature | None = None
+        self._compared: set[Any] = set()
+        self._is_mapped = False
         if not isinstance(f, np.ufunc):  # whose options are no arguments of a rule
             with contextlib.suppress(TypeError, ValueError):
                 self._signature = inspect.signature(f)
@@ -129,7 +131,8 @@ class CustomFunction:
         """Give the rule for reverse mode.
 
         Args:
-            fwd: f's arguments -> `(value, residuals)`.
+            fwd: f's arguments -> `(value, residuals)`, the value of the form of f's: f is run too where arguments of some shapes come for
+                the first time, to compare.
             bwd: `(*nondiff, residuals, ct)` -> a tuple with a cotangent for each differentiable argument, None for zero.
 
         Raises:
@@ -144,6 +147,7 @@ class CustomFunction:
         checked_function(fwd, "defvjp")
         checked_function(bwd, "defvjp")
         self._fwd, self._bwd = fwd, bwd
+        self._compared.clear()
 
     # -------------------------------------------------------------------------------------------- calls
 
@@ -173,7 +177,10 @@ class CustomFunction:
             with on_behalf(True):  # mapped values may hold tracers of a transform around
                 output = self(*plain)
         elif self._fwd is not None and scope.root.keepers:
-            output, residuals = self._ran_forward(tree.leaves(plain), plain)
+            inputs = tree.leaves(plain)
+            output, residuals = self._ran_forward(inputs, plain)
+            if not self._is_mapped:
+                compare(self._compared, self._name, inputs, output, self._f, plain)
             found, res_tree = tree.flatten(residuals)
             saved = ([keep(one, scope) for one in found], res_tree)
         else:
@@ -189,9 +196,10 @@ class CustomFunction:
         """f of mapped arguments: a function of all examples, whose rules are those of f, mapped."""
         if not any(type(inner) is Tracer for one in tree.leaves(args) for inner in contents(one)):
             return run(self._name, tree.leaves(args), self._f, *args)
-        rules = MappedRules(self._name, mapping, args, nondiff_places, self._f, self._jvp, self._fwd, self._bwd)
+        functions = self._f, self._jvp, self._fwd, self._bwd
+        rules = MappedRules(self._name, mapping, args, nondiff_places, functions, self._compared)
         mapped = CustomFunction(rules.f, (), "custom_jvp")
-        mapped._name = self._name
+        mapped._name, mapped._is_mapped = self._name, True
         mapped._jvp = self._jvp and rules.jvp
         mapped._fwd, mapped._bwd = self._fwd and rules.fwd, self._bwd and rules.bwd
         return out_of_sight(mapped(*rules.operands), mapping)
@@ -232,7 +240,7 @@ class CustomFunction:
         call, operands, constants, saved, _ = record[-1]
         given = tangents_of(record, tangents, operands)
         if self._jvp is not None:
-            return joined(self._tangents(call, operands, constants, given))
+            return joined(unshared(self._tangents(call, operands, constants, given)))
         if is_own(tangents, call.first):
             raise NoRuleError(
                 f"{self._name} is a custom_vjp function without a jvp rule, and forward mode (jvp, linearize, jacfwd) needs one: add it "
@@ -259,7 +267,7 @@ class CustomFunction:
     def _distribute(self, pulled: Callable[..., list[Any]], cotangent: Any, record: Record, cotangents: Any) -> None:
         call, operands, constants, saved, _ = record[-1]
         cts = settled(parts_of(cotangent), call.differentiable)
-        hand_on(pulled(call, operands, constants, saved, cts), record, cotangents)
+        hand_on(unshared(pulled(call, operands, constants, saved, cts)), record, cotangents)
 
     def _tangents(self, call: Call, operands: Sequence[Any], constants: Sequence[Any], ts: Sequence[Any]) -> list[Any]:
         """The tangents of the outputs, by the jvp rule."""

@@ -6,6 +6,7 @@ Owns the checks of what a rule returned, with messages that name the rule, the a
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from sys import getrefcount
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
 from funcgrad.mapped import Mapped
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import as_array, placeholder, raw, shape_of
+from funcgrad.silence import quietly
 from funcgrad.transforms.arguments import at, fitting, replaced, zeros
-from funcgrad.transforms.calls import has_derivative, readonly
+from funcgrad.transforms.calls import has_derivative, readonly, run
 from funcgrad.transforms.forward import jvp
 
 
@@ -149,6 +151,20 @@ class Call:
         return [found.get(place) for place in self.places]
 
 
+def compare(compared: set[Any], name: str, inputs: Sequence[Any], value: Any, f: Callable[..., Any], args: Sequence[Any]) -> None:
+    """What fwd returns beside must be of the form of f's value, which is computed once for inputs of some shapes and dtypes.
+
+    Raises:
+        TreeError, InputValueError, InputTypeError: it is not.
+    """
+    form = tuple([(getattr(one, "shape", type(one)), getattr(one, "dtype", None)) for one in inputs])
+    if form not in compared:
+        call = Call(name, {}, tree.structure(list(args)), [], 0)
+        call.returned(quietly(lambda: run(name, inputs, f, *args)))
+        call.checked_value("fwd", value)
+        compared.add(form)
+
+
 def pair(demand: str, value: Any) -> tuple[Any, Any]:
     """The two values that a rule must return.
 
@@ -159,6 +175,15 @@ def pair(demand: str, value: Any) -> tuple[Any, Any]:
         got = f"{len(value)} values" if isinstance(value, (tuple, list)) else type(raw(value)).__name__
         raise TreeError(f"{demand}, got {got}")
     return value[0], value[1]
+
+
+def unshared(parts: list[Any]) -> list[Any]:
+    """Tangents or cotangents that a rule returned; an array that is known elsewhere too as a view, of which a result is a copy."""
+    for n in range(len(parts)):
+        part = parts[n]
+        if type(part) is np.ndarray and getrefcount(part) > 3:  # in the list, by its name, and as the argument
+            parts[n] = readonly(part)
+    return parts
 
 
 def without_none(values: Sequence[Any], primals: Sequence[Any]) -> list[Any]:

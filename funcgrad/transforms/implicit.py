@@ -22,16 +22,18 @@ from funcgrad.rules import general
 from funcgrad.rules.batching import by_examples
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
+from funcgrad.staged import Staged
 from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over
+from funcgrad.transforms.captured import Own, held_in
 
 Push = Callable[[Any, Any, list[Any]], Any]
 Pull = Callable[[Any, Any, list[Any], list[bool]], Sequence[Any]]
 
 
-class _Rules:
+class _Rules(Own):
     """The rules of one solution, as functions of the vector of those operands that are traced."""
 
     def __init__(self, answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> None:
@@ -62,9 +64,9 @@ def _kept(value: Any) -> Any:
 
 
 _solution = general(
-    lambda x, rules: rules.answer,
-    [lambda t, ans, x, rules: rules.push(t, ans, x)],
-    [lambda ct, ans, x, rules: rules.pull(ct, ans, x)],
+    lambda x, rules, held: rules.answer,
+    [lambda t, ans, x, rules, held: rules.push(t, ans, x)],
+    [lambda ct, ans, x, rules, held: rules.pull(ct, ans, x)],
     name="solution",
 )
 
@@ -95,23 +97,26 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
 
 def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
     traced = [one for one in operands if type(one) is Tracer]
-    return _solution(tree.ravel(traced)[0], _Rules(raw(answer), operands, push, pull)) if traced else answer
+    if not traced:
+        return answer
+    vector = tree.ravel(traced)[0]
+    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(held_in([push, pull], vector._scope)))
 
 
 _of_one_example = by_examples(_of_operands)
 
 
-class Arguments:
+class Arguments(Own):
     """Further arguments of a function that a solver calls, trees of anything, whose traced leaves are operands of the solution.
 
     Attributes:
         plain: the arguments with plain values.
-        operands: the traced leaves.
+        operands: the leaves that are traced, or staged.
     """
 
     def __init__(self, args: tuple[Any, ...]) -> None:
         leaves, self._treedef = tree.flatten(args)
-        self._places = [n for n, leaf in enumerate(leaves) if type(leaf) is Tracer]
+        self._places = [n for n, leaf in enumerate(leaves) if type(leaf) in (Tracer, Staged)]
         self._constants = [_kept(leaf) for leaf in leaves]
         self.operands = [leaves[n] for n in self._places]
         self.plain: tuple[Any, ...] = tree.unflatten(self._treedef, [raw(leaf) for leaf in leaves])

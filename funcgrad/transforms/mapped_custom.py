@@ -2,18 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.mapped import TRACERS, Mapped
-from funcgrad.rules.batching import unhidden
+from funcgrad.mapped import TRACERS, Mapped, contents, is_mapped
 from funcgrad.rules.values import is_array
 from funcgrad.tape import Scope
+from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, zeros
-from funcgrad.transforms.calls import mapped_or_looped
-from funcgrad.transforms.custom_protocol import Call, pair
+from funcgrad.transforms.calls import closed_over, mapped_or_looped
+from funcgrad.transforms.captured import captured_in, standing_for
+from funcgrad.transforms.custom_protocol import Call, compare, pair
 from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
+
+
+class _Captured:
+    """The mapped values that functions and objects hold, those that are wanted, as arrays that outlive the mapping.
+
+    Attributes:
+        arrays: of all examples.
+    """
+
+    def __init__(self, holders: Any, mapping: Scope, is_wanted: Callable[[Any], bool] = lambda one: True) -> None:
+        held = [one for one in tree.leaves(holders) if type(one) not in TRACERS]
+        self._values = [one for one in captured_in(held) if is_mapped(one, mapping) and all(map(is_wanted, contents(one)))]
+        self.arrays = [one._primal for one in self._values]
+
+    def opened(self, scope: Scope, arrays: Sequence[Any] | None = None) -> contextlib.AbstractContextManager[None]:
+        """Let the values be those of another mapping."""
+        return standing_for(self._values, [Mapped(one, scope) for one in (self.arrays if arrays is None else arrays)])
 
 
 class MappedRules:
@@ -23,15 +42,35 @@ class MappedRules:
         operands: the arrays, one for each leaf that is mapped or traced.
     """
 
-    def __init__(self, name: str, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int], *functions: Any) -> None:
-        self._name, self._mapping, self._count = name, mapping, len(args)
+    def __init__(
+        self, name: str, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int], functions: Any, compared: set[Any]
+    ) -> None:
+        self._name, self._mapping, self._count, self._compared = name, mapping, len(args), compared
         self._f, self._jvp, self._fwd, self._bwd = functions
+        self._captured = _Captured(functions, mapping, lambda one: type(one) is not Tracer)
         given = tuple(one for n, one in enumerate(args) if n not in nondiff_places)
         self._treedef = tree.structure(given)
         self._given = Packed(given, mapping, spread=lambda leaf: type(leaf) in TRACERS)
         self._nondiff_places = nondiff_places
         self._nondiff = Packed([args[n] for n in nondiff_places], mapping)
+        self._call = Call(name, {}, self._treedef, self._given.places, 0)
         self.operands = [self._given.arrays[n] for n in self._given.places]
+
+    @contextlib.contextmanager
+    def _again(self) -> Iterator[Scope]:
+        with again(self._mapping) as scope, self._captured.opened(scope):
+            yield scope
+
+    def _in_sight(self, what: str, value: Any, scope: Scope) -> Any:
+        """What a function of the user's returned, with the axis of the examples in sight.
+
+        Raises:
+            ConcretizationError: it depends on values that the mapping gave to the code around.
+        """
+        found = in_sight(value, scope)
+        if any(is_mapped(inner, self._mapping) for one in tree.leaves(found) for inner in contents(one)):
+            raise closed_over(f"{what} of {self._name}" if what else self._name)
+        return found
 
     def _opened(self, scope: Scope, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The differentiable arguments, for these arrays."""
@@ -44,30 +83,39 @@ class MappedRules:
 
     def f(self, *arrays: Any) -> Any:
         """The function."""
-        with again(self._mapping) as scope:
-            return in_sight(mapped_or_looped(self._f, *self._all(scope, arrays)), scope)
+        with self._again() as scope:
+            value = mapped_or_looped(self._f, *self._all(scope, arrays))
+            self._call.returned(value)
+            return self._in_sight("", value, scope)
 
     def jvp(self, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         """The rule for forward mode."""
-        with again(self._mapping) as scope:
+        with self._again() as scope:
             args = self._opened(scope, primals)
             rest = [zeros(one) if is_array(one) or isinstance(one, float) else one for one in tree.leaves(args)]
             ts = tree.unflatten(self._treedef, replaced(rest, self._given.places, [Mapped(t, scope) for t in tangents]))
-            return in_sight(mapped_or_looped(self._jvp, *self._nondiff.opened(scope), args, ts), scope)
+            returned = mapped_or_looped(self._jvp, *self._nondiff.opened(scope), args, ts)
+            value, tangent = pair(f"the jvp rule of {self._name} must return (value, tangent)", returned)
+            self._call.checked_value("the jvp rule", value)
+            self._call.checked_tangents(tangent)
+            return self._in_sight("the jvp rule", (value, tangent), scope)
 
     def fwd(self, *arrays: Any) -> Any:
         """The value and the residuals, which come with the form that bwd needs to put them together again."""
-        with again(self._mapping) as scope:
-            returned = mapped_or_looped(self._fwd, *self._all(scope, arrays))
+        with self._again() as scope:
+            args = self._all(scope, arrays)
+            returned = mapped_or_looped(self._fwd, *args)
             value, residuals = pair(f"fwd of {self._name} must return (value, residuals)", returned)
-            kept = Packed(residuals, scope)
-            return in_sight(value, scope), (kept, kept.arrays)
+            compare(self._compared, self._name, tree.leaves(args), value, self._f, args)
+            self._call.returned(value)
+            kept, captured = Packed(residuals, scope), _Captured(residuals, scope)
+            return self._in_sight("fwd", value, scope), (kept, kept.arrays, captured, captured.arrays)
 
     def bwd(self, residuals: Any, ct: Any) -> tuple[Any, ...]:
         """The cotangents of the operands."""
-        kept, arrays = residuals
-        with again(self._mapping) as scope:
+        kept, arrays, captured, values = residuals
+        with self._again() as scope, captured.opened(scope, values):
             answer = mapped_or_looped(self._bwd, *self._nondiff.opened(scope), kept.opened(scope, arrays), out_of_sight(ct, scope))
             operands = [Mapped(one, scope) for one in self.operands]
-            found = Call(self._name, {}, self._treedef, self._given.places, 0).checked_cotangents(answer, operands)
-            return tuple(one if one is None else unhidden(one, scope) for one in found)
+            found = self._call.checked_cotangents(answer, operands)
+            return self._in_sight("bwd", tuple(found), scope)  # type: ignore[no-any-return]

@@ -24,7 +24,8 @@ else:
             if any(arg.dtype.char not in "fdFD" for arg in args):
                 raise TypeError("LAPACK has single and double precision")
             found = f(*args, **options)
-            return np.multiply(found, args[0].real.dtype.type(1)) if type(raw(found)) is float else found
+            is_number = type(raw(found)) is float or getattr(raw(found), "is_number", False)
+            return np.multiply(found, args[0].real.dtype.type(1)) if is_number else found
 
         kinds = "".join(arg.dtype.char for arg in args)
         named = " ".join([note, *(f"{key}={value}" for key, value in options.items() if not note), kinds])

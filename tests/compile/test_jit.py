@@ -261,6 +261,26 @@ def test_results_are_fresh():
     np.testing.assert_array_equal(constant, A([1.0, 2.0, 3.0]))
 
 
+@pytest.mark.parametrize("size", [3, 100_000])
+def test_constants_are_as_they_were_when_they_were_used(size: int):
+    def f(x: Any) -> Any:
+        a = np.zeros(size)
+        before = x + a
+        try:
+            a[0] = 5.0
+        except ValueError as error:
+            assert "read-only" in str(error)
+            a = np.array(a)
+            a[0] = 5.0
+        return before, x * a
+
+    program, x = jit(f), np.ones(size)
+    for k in (1.0, 2.0):
+        before, after = program(k * x)
+        np.testing.assert_array_equal(before, k * x)
+        assert (after[0], after[1]) == (5.0 * k, 0.0)
+
+
 def test_results_of_one_call_outlive_the_next():
     program = jit(lambda x: np.tanh(x * 2.0) + x)
     first = program(X)

@@ -7,9 +7,9 @@ from examples import digits, options
 from examples.datasets import load_digits
 
 
-@pytest.fixture(scope="module")
-def printed(run, tmp_path_factory):
-    return run(digits.main, ["--out", str(tmp_path_factory.mktemp("digits"))])
+@pytest.fixture(scope="module", params=[[], ["--jit"]], ids=["eager", "jit"])
+def printed(request, run, tmp_path_factory):
+    return run(digits.main, [*request.param, "--out", str(tmp_path_factory.mktemp("digits"))])
 
 
 @pytest.mark.parametrize("row", ["10 0.1730 0.967", "20 0.0405 0.964", "30 0.0576 0.958", "40 0.0118 0.964"])

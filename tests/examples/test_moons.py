@@ -10,9 +10,9 @@ from funcgrad import grad
 TABLE = ["0 0.7159 0.50", "20 0.4645 0.84", "40 0.1774 0.94", "60 0.1385 0.96", "80 0.0308 0.99", "99 0.0154 1.00"]
 
 
-@pytest.fixture(scope="module")
-def printed(run, tmp_path_factory):
-    return run(moons.main, ["--out", str(tmp_path_factory.mktemp("moons"))])
+@pytest.fixture(scope="module", params=[[], ["--jit"]], ids=["eager", "jit"])
+def printed(request, run, tmp_path_factory):
+    return run(moons.main, [*request.param, "--out", str(tmp_path_factory.mktemp("moons"))])
 
 
 def table(printed, heading):

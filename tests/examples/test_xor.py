@@ -6,9 +6,9 @@ import pytest
 from examples import xor
 
 
-@pytest.fixture(scope="module")
-def printed(run, tmp_path_factory):
-    return run(xor.main, ["--out", str(tmp_path_factory.mktemp("xor"))])
+@pytest.fixture(scope="module", params=[[], ["--jit"]], ids=["eager", "jit"])
+def printed(request, run, tmp_path_factory):
+    return run(xor.main, [*request.param, "--out", str(tmp_path_factory.mktemp("xor"))])
 
 
 @pytest.mark.parametrize("row", ["1 1.766174", "100 0.938014", "500 0.729389", "1000 0.461485", "3000 0.000541"])

@@ -320,6 +320,19 @@ def test_the_users_function_may_differentiate():
     assert plain == pytest.approx(math.cos(math.sqrt(2.0)), rel=1e-6)
 
 
+def test_arrays_that_the_function_closes_over_are_held():
+    rates = A([0.5, 0.7])
+    for loss in (
+        lambda x: np.sum(odeint(lambda y, t: -rates * y, x, np.linspace(0.0, 1.0, 3))),
+        lambda x: np.sum(x) * quad(lambda t, k: k * t * rates[0], 0.0, 1.0, (x[0],))[0],
+    ):
+        pullback = vjp(loss, A([1.0, 2.0]))[1]
+        with pytest.raises(ValueError, match="read-only"):
+            rates[:] = 100.0
+        del pullback
+        rates[:] = rates.copy()
+
+
 def test_inputs_stay_as_they_are():
     y0, ts, k = A([1.0, 2.0]), np.linspace(0.0, 1.0, 3), A([0.5, 0.7])
     _, pullback = vjp(lambda y0, ts, k: odeint(lambda y, t, k: -k * y, y0, ts, (k,)), y0, ts, k)

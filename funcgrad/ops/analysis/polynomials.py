@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import is_all, is_any
+from funcgrad.mapped import is_all, is_wrong
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.structural import reshape
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, products
 from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.values import is_complex, keep_zeros, keep_zeros_in_sums, raw, real_part, shape_of
+from funcgrad.staged import check_shape
 
 _RankWarning: Any = getattr(np.exceptions, "RankWarning", None) or np.RankWarning  # type: ignore[attr-defined]
 
@@ -153,6 +154,7 @@ def polydiv(u: Any, v: Any) -> tuple[Any, Any]:
         done.append(top[:1])
         rest = np.concatenate([top[1:], rest[size:]])
     remainder = np.concatenate([*done, rest])
+    check_shape("polydiv", remainder)
     is_zero = np.isclose(raw(remainder)[:-1], 0, rtol=1e-14)
     start = int(np.argmin(np.append(is_zero, False)))
     return _as_given(np.stack(quotient) if quotient else np.zeros(1, dtype), u, v), _as_given(remainder[start:], u, v)
@@ -309,7 +311,7 @@ def polyfit(x: Any, y: Any, deg: int, rcond: Any = None, full: bool = False, w: 
     matrix = matrix / scale
     found, residuals, rank, values = np.linalg.lstsq(matrix, y, rcond)
     found = (found.T / scale).T
-    if is_any(rank != order) and not full:
+    if is_wrong(rank != order) and not full:
         warnings.warn("Polyfit may be poorly conditioned", _RankWarning, stacklevel=3)
     if full:
         return found, residuals, rank, values, rcond

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.errors import ConcretizationError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.structural import broadcast_to, expand_dims, moveaxis, normalized, reshape, stack
@@ -18,8 +19,9 @@ from funcgrad.primitive import register_all
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules.batching import inner_mapping, looped, unhidden
 from funcgrad.rules.values import holds_tracer, raw, shape_of
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope, thread
-from funcgrad.tracer import Tracer
+from funcgrad.tracer import Tracer, innermost_of
 
 
 def _is_plain(*values: Any) -> bool:
@@ -154,6 +156,12 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
     if mapping is not None:
         return _looped_picking(mapping, _piecewise_of_example, x, condlist, funclist, args, kw)
     x, condlist = asarray(x), raw(condlist)
+    inside = innermost_of((raw(x), condlist)) if OPEN else None
+    if type(inside) is Staged:
+        raise ConcretizationError(
+            f"{inside._scope.name}: np.piecewise calls its functions with another number of elements for other values: use "
+            "np.where(condition, a, b) or np.select(conditions, values) of functions of all elements"
+        )
     if np.isscalar(condlist) or (not isinstance(condlist[0], (list, np.ndarray)) and x.ndim != 0):
         condlist = [condlist]
     conditions = np.asarray(condlist, bool)

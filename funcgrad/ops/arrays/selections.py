@@ -33,6 +33,7 @@ from funcgrad.rules import linear, nondifferentiable
 from funcgrad.rules.batching import by_examples, in_front
 from funcgrad.rules.constant import of_shapes
 from funcgrad.rules.values import as_array, holds_tracer, raw, refuse_out, shape_of, unbroadcast
+from funcgrad.staged import check_shape
 
 # ------------------------------------------------------------------------------------------------ by conditions and choices
 
@@ -45,6 +46,7 @@ for _of_shape in (np.tril_indices_from, np.triu_indices_from, np.diag_indices_fr
 def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) -> Any:
     """np.compress."""
     refuse_out("compress", out)
+    check_shape("compress", condition)
     condition = as_array(raw(condition))
     if condition.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -53,6 +55,7 @@ def compress(condition: Any, a: Any, axis: int | None = None, out: None = None) 
 
 def extract(condition: Any, arr: Any) -> Any:
     """np.extract."""
+    check_shape("extract", condition)
     return take(asarray(arr), np.flatnonzero(raw(condition)))
 
 
@@ -238,6 +241,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
         raise ValueError(f"unexpected character(s) in `trim`: {trim!r}")
     ndim = len(shape_of(filt))
     axes = normalized_axes(axis, ndim)
+    check_shape("trim_zeros", filt)
     kept = np.argwhere(raw(filt))
     first, last = (kept.min(0), kept.max(0) + 1) if len(kept) else (np.zeros(ndim, int), np.zeros(ndim, int))
     starts, stops = "f" in trim or not len(kept), "b" in trim or not len(kept)

@@ -194,13 +194,13 @@ def cond(x: Any, p: Any = None) -> Any:
         with np.errstate(all="ignore"):
             s = _singular_values(x)
             ratio = s[..., -1] / s[..., 0] if p == -2 else s[..., 0] / s[..., -1]
-        return ratio if not is_any(np.isnan(raw(ratio))) else np.where(np.isnan(raw(ratio)), plain, ratio)
+        return ratio if not is_any(np.isnan(raw(ratio))) else np.where(np.isnan(raw(ratio)), plain, ratio)[()]
     is_singular = ~np.isfinite(plain)
     if is_any(is_singular):
         x = np.where(is_singular[..., None, None], identity_like(x), x)
     inverse = np.linalg.inv(x.astype(np.promote_types(x.dtype, np.float64), copy=False))  # as NumPy
     product = np.linalg.norm(x, p, axis=(-2, -1)) * np.linalg.norm(inverse, p, axis=(-2, -1))
-    product = np.where(is_singular, plain, product) if is_any(is_singular) else product
+    product = np.where(is_singular, plain, product)[()] if is_any(is_singular) else product
     return product.astype(plain.dtype, copy=False)  # complex in NumPy 1
 
 

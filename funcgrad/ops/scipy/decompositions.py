@@ -21,7 +21,9 @@ from funcgrad.ops.linalg.repeated import pack_marked, unpack_marked
 from funcgrad.ops.scipy.linalg import lower_part, solve_triangular, upper_part
 from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
-from funcgrad.rules.values import raw, shape_of
+from funcgrad.rules.batching import as_instruction
+from funcgrad.rules.values import is_complex, raw, shape_of
+from funcgrad.staged import Staged, refuse_dtypes
 
 # ------------------------------------------------------------------------------------------------ inverses and sizes
 
@@ -181,6 +183,10 @@ def eigh(a: Any, lower: bool, driver: str | None) -> list[Any]:
 def eig(a: Any) -> list[Any]:
     """Eigenvalues, which are complex always, and eigenvectors, which are real where all of them are."""
     packed = _eig(a)
+    if type(raw(a)) is Staged:
+        if not is_complex(a):
+            refuse_dtypes("scipy.linalg.eig", raw(a)._scope.name)
+        return unpack(packed, _eigen_cores(a))
     is_real = not np.iscomplexobj(raw(a)) and bool((unpack(raw(packed), _eigen_cores(a))[0].imag == 0).all())
     return unpack(packed, _eigen_cores(a), reals=(1,) if is_real else ())
 
@@ -208,6 +214,7 @@ cho_solve = composed(
 )
 
 
+@as_instruction
 def permutation(piv: np.ndarray) -> np.ndarray:
     """The order of the rows after LAPACK's interchanges."""
     orders = np.tile(np.arange(piv.shape[-1]), (*piv.shape[:-1], 1))
@@ -258,8 +265,13 @@ lu_factor = general(
 """Both factors of the square matrix in one, for rows in that order (de Hoog, Anderssen and Lukas, 2011)."""
 
 
+@as_instruction
+def _pivots(a: np.ndarray) -> Any:
+    return scipy.linalg.lu_factor(a, check_finite=False)[1]
+
+
 def _factored(a: Any) -> Any:
-    return lu_factor(a, permutation(scipy.linalg.lu_factor(raw(a), check_finite=False)[1]))
+    return lu_factor(a, permutation(_pivots(raw(a))))
 
 
 lu_lower = composed(

@@ -6,6 +6,7 @@ highest power first, as SciPy's. At a breakpoint the derivative is that of the p
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -20,8 +21,9 @@ from funcgrad.ops.scipy.examples import on_plain
 from funcgrad.ops.scipy.linalg import solve_banded
 from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
-from funcgrad.rules.batching import BatchRule
+from funcgrad.rules.batching import BatchRule, as_instruction
 from funcgrad.rules.values import as_array, raw, shape_of
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
 
 # ------------------------------------------------------------------------------------------------ piecewise polynomials
@@ -268,17 +270,20 @@ def _split(grids: Any, sizes: Sequence[int]) -> list[Any]:
 
 
 def _on_grid(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: Any) -> Any:
-    """Multilinear interpolation, from the corners of the cell that each point lies in."""
+    """Multilinear interpolation, from the corners of the cell that each point lies in.
+
+    Points outside give `fill`; None is for extrapolation, and "raise" for an error of the value.
+    """
     count = len(sizes)
     outside: Any = np.zeros(shape_of(points)[:-1], bool)
     cells, shares = [], []
     for n, grid in enumerate(_split(grids, sizes)):
         place, plain = points[..., n], as_array(raw(grid))
-        is_turned = bool(plain[-1] < plain[0])
-        cell = np.searchsorted(plain[::-1] if is_turned else plain, raw(place), "right") - 1
+        is_turned = plain[-1] < plain[0]
+        cell = np.searchsorted(np.where(is_turned, plain[::-1], plain), raw(place), "right") - 1
         outside = outside | (raw(place) < plain.min()) | (raw(place) > plain.max())
         cell = np.clip(cell, 0, sizes[n] - 2)
-        low, high = (sizes[n] - 1 - cell, sizes[n] - 2 - cell) if is_turned else (cell, cell + 1)
+        low, high = np.where(is_turned, sizes[n] - 1 - cell, cell), np.where(is_turned, sizes[n] - 2 - cell, cell + 1)
         start = pick(grid, low)
         share = (place - start) / (pick(grid, high) - start)
         cells.append((low, high))
@@ -290,7 +295,7 @@ def _on_grid(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: A
             weight = weight * shares[n][corner[n]]
         at_corner = pick(values, tuple(cells[n][side] for n, side in enumerate(corner)))
         found = found + np.reshape(weight, shape_of(weight) + (1,) * (len(shape_of(values)) - count)) * at_corner
-    if fill is None:
+    if fill is None or isinstance(fill, str):
         return found
     outside = outside.reshape(outside.shape + (1,) * (len(shape_of(values)) - count))
     return np.where(outside, np.zeros_like(raw(found)) + fill, found)
@@ -298,7 +303,9 @@ def _on_grid(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: A
 
 def _grid_value(values: Any, grids: Any, points: Any, sizes: Sequence[int], fill: Any) -> Any:
     values = np.array(values)  # SciPy goes another way, to other last bits, where it may not write
-    return scipy.interpolate.RegularGridInterpolator(_split(grids, sizes), values, bounds_error=False, fill_value=fill)(points)
+    is_bounded = isinstance(fill, str)
+    fill = None if is_bounded else fill
+    return scipy.interpolate.RegularGridInterpolator(_split(grids, sizes), values, bounds_error=is_bounded, fill_value=fill)(points)
 
 
 on_grid: Operation = composed(
@@ -315,19 +322,24 @@ def _on_line(x: Any, y: Any, points: Any, options: Any) -> Any:
     fill = options["fill_value"]
     is_extrapolated = isinstance(fill, str) and fill == "extrapolate"
     is_before = len(shape_of(y)) > 1 or is_extrapolated  # at a jump, where a place is given twice, SciPy has the value before it
-    side: Any = "left" if is_before and is_any(np.diff(raw(x)) == 0) else "right"
-    cell = np.clip(np.searchsorted(raw(x), raw(points), side), 1, shape_of(x)[0] - 1)
+    is_left = is_before & np.any(np.diff(raw(x)) == 0)
+    cell = np.where(is_left, np.searchsorted(raw(x), raw(points)), np.searchsorted(raw(x), raw(points), "right"))
+    cell = np.clip(cell, 1, shape_of(x)[0] - 1)
     low, high = cell - 1, cell
     start, first = pick(x, low), pick(y, low)
     width = pick(x, high) - start
-    is_jump = (raw(width) == 0) & (side == "right")  # at the last place of all: the last value
+    is_jump = (raw(width) == 0) & ~is_left  # at the last place of all: the last value
     share = np.where(is_jump, 1.0, (points - start) / np.where(is_jump, 1.0, width))
     found = (pick(y, high) - first) * _beside(share, y[None]) + first
     plain = as_array(raw(points))
     is_outside = (plain < raw(x)[0]) | (plain > raw(x)[-1])
     if is_extrapolated or not is_any(is_outside):
         return found
-    beyond = on_plain(scipy.interpolate.interp1d(raw(x), raw(y), axis=0, **options), points)
+    of_points = functools.partial(scipy.interpolate.interp1d, axis=0, **options)
+    if any(type(raw(one)) is Staged for one in (x, y, points)):
+        beyond = as_instruction(lambda x, y, points: of_points(x, y)(points))(raw(x), raw(y), raw(points))
+    else:
+        beyond = on_plain(of_points(raw(x), raw(y)), points)
     return np.where(_beside(is_outside, y[None]), beyond, found)
 
 

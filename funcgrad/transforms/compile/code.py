@@ -2,156 +2,21 @@
 
 from __future__ import annotations
 
-import keyword
 import linecache
-import math
-import re
-from collections.abc import Callable, Container, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable
-from funcgrad.primitive import SCALARS
+from funcgrad.instructions import Variable
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
+from funcgrad.transforms.compile.blocks import Region, with_blocked_regions
 from funcgrad.transforms.compile.memory import planned
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.scalars import Scalars
-
-_ARITHMETIC = frozenset(
-    {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin}
-    | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
-)
-"""Functions of two operands of one dtype."""
-
-
-class Writer:
-    """Writes instructions as statements.
-
-    Attributes:
-        namespace: what the names of constants and functions stand for.
-        names: of variables.
-        targets: the variables that are written into memory that is there: those with a buffer.
-    """
-
-    def __init__(
-        self, namespace: dict[str, Any], names: dict[Variable, str], targets: Container[Variable], scalars: Scalars | None = None
-    ) -> None:
-        self.namespace = namespace
-        self.names = names
-        self._targets = targets
-        self._scalars = scalars
-        self._count = 0
-
-    def lines(self, instructions: Iterable[Instruction]) -> list[str]:
-        """The statements, the user's lines between them as comments."""
-        lines, line = [], None
-        for instruction in instructions:
-            if instruction.line != line and instruction.line is not None:
-                line = instruction.line
-                lines.append(f"# {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
-            statement = self._statement(instruction)
-            if statement:
-                lines.append(statement)
-        return lines
-
-    def _statement(self, instruction: Instruction) -> str:
-        output = instruction.output
-        expression = self._scalars.text(instruction, self.text, self._constant) if self._scalars else None
-        if self._scalars and output in self._scalars.inside:
-            return ""
-        if expression is not None:
-            return f"{self.name(output)} = {expression}"
-        if type(output) is not Variable:
-            given = [self.text(one) for one in instruction.args]
-            call = self._plain_call(instruction.function, given, instruction.options)
-            return f"{', '.join(map(self.name, output))}{',' * (len(output) == 1)} = {call}"
-        if output in self._targets:
-            return self._call_into(instruction)
-        return f"{self.name(output)} = {self._call(instruction)}"
-
-    def _call_into(self, instruction: Instruction) -> str:
-        """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
-        function, options, into = instruction.function, instruction.options, self.name(instruction.output)
-        given = self._operands(instruction)
-        if "axis" in options or "keepdims" in options:
-            given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
-        elif function is np.maximum or function is np.minimum:  # of these the third argument alone is deprecated
-            given.append(f"out={into}")
-        else:
-            given.append(into)
-        return f"{self._constant(function)}({', '.join(given)})"
-
-    def _call(self, instruction: Instruction) -> str:
-        function, output = instruction.function, instruction.output
-        if not output.is_number:
-            return self._plain_call(function, self._operands(instruction), instruction.options)
-        given = [self.text(one) for one in instruction.args]
-        scalar = SCALARS.get(function)
-        if scalar is None or instruction.options:
-            return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
-        return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
-
-    def _operands(self, instruction: Instruction) -> list[str]:
-        """The arguments; numbers that meet an array of floating-point numbers as arrays of its dtype, which take half the time."""
-        args = instruction.args
-        if instruction.function in _ARITHMETIC and len(args) == 2:
-            for one, other in (args, args[::-1]):
-                if type(one) in (float, int) and type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
-                    constant = _as_array(one, other.dtype)
-                    if constant is not None:
-                        return [self._constant(constant, one) if each is one else self.text(each) for each in args]
-        return [self.text(one) for one in args]
-
-    def _plain_call(self, function: Any, given: list[str], options: dict[str, Any]) -> str:
-        return f"{self._constant(function)}({', '.join([*given, *(f'{key}={self.text(one)}' for key, one in options.items())])})"
-
-    def text(self, value: Any) -> str:
-        """A variable, a constant, or a container of them."""
-        kind = type(value)
-        if kind is Variable:
-            return self.name(value)
-        if kind is tuple or kind is list:
-            inside = ", ".join(map(self.text, value))
-            return f"[{inside}]" if kind is list else f"({inside}{',' * (len(value) == 1)})"
-        if kind is dict:
-            return "{" + ", ".join(f"{key!r}: {self.text(one)}" for key, one in value.items()) + "}"
-        if kind in (int, bool, str, type(None)) or (kind is float and np.isfinite(value)):
-            return repr(value) if kind not in (int, float) or math.copysign(1.0, value) > 0.0 else f"({value!r})"
-        if kind is slice:
-            return f"slice({self.text(value.start)}, {self.text(value.stop)}, {self.text(value.step)})"
-        return self._constant(value)
-
-    def name(self, variable: Variable | None) -> str:
-        """The name of a variable."""
-        if variable is None:
-            return "_"
-        name = self.names.get(variable)
-        if name is None:
-            self._count += 1
-            name = self.names[variable] = f"v{self._count}"
-        return name
-
-    def _constant(self, value: Any, number: float | None = None) -> str:
-        """The name of a function or of another constant."""
-        name = getattr(value, "__name__", type(value).__name__)
-        owner = getattr(value, "__self__", None)
-        if isinstance(owner, np.ufunc):
-            name = f"{owner.__name__}_{name}"
-        if number is not None:
-            name = "n" + re.sub(r"\W", "_", repr(number).replace("-", "m"))
-        else:
-            name = re.sub(r"\W", "_", name).strip("_") if callable(value) else "c"
-        if keyword.iskeyword(name) or not name.isidentifier():
-            name = "f"
-        tried, n = name, 1
-        while tried in self.namespace and not _is_same(self.namespace[tried], value, number):
-            n += 1
-            tried = f"{name}_{n}"
-        self.namespace.setdefault(tried, value)
-        return tried
+from funcgrad.transforms.compile.writer import Writer
 
 
 class Code:
@@ -163,6 +28,7 @@ class Code:
 
     def __init__(self, program: Program, is_checked: bool = False) -> None:
         self._program = program
+        program = with_blocked_regions(program)
         self._plan = planned(program)
         self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean, "on_numbers": on_numbers, "again": self._again}
         self._checked: Code | None = None
@@ -170,6 +36,8 @@ class Code:
         name = f"<program of {program.name}>"
         linecache.cache[name] = len(self.text), None, self.text.splitlines(True), name
         exec(compile(self.text, name, "exec"), self._namespace)
+        regions = [one.function for one in program.instructions if isinstance(one.function, Region)]
+        self.text = "".join([*(f"{one.text}\n" for one in regions), self.text])
         self._functions: list[Callable[..., Any]] = []
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
@@ -228,25 +96,6 @@ class Code:
         text = writer.text(value)
         is_array = value.kind is np.ndarray if type(value) is Variable else isinstance(value, np.ndarray)
         return f"copy({text})" if is_array and (type(value) is not Variable or value in self._plan.shared) else text
-
-
-def _as_array(number: float, dtype: np.dtype[Any]) -> np.ndarray | None:
-    """A number as an array of a dtype; None where that is not what NumPy makes of it without a word."""
-    with np.errstate(all="ignore"):
-        made = np.array(number, dtype)
-    return made if np.isfinite(made) and abs(number) <= 2**53 else None
-
-
-def _is_same(known: Any, value: Any, number: float | None) -> bool:
-    """Whether a constant is known already: as itself, as the same number, as another object for the same method of a ufunc."""
-    if number is not None:
-        return isinstance(known, np.ndarray) and known.ndim == 0 and known.dtype == value.dtype and known.tobytes() == value.tobytes()
-    return known is value or _is_same_method(known, value)
-
-
-def _is_same_method(one: Any, other: Any) -> bool:
-    owner = getattr(one, "__self__", None)
-    return isinstance(owner, np.ufunc) and owner is getattr(other, "__self__", None) and one.__name__ == other.__name__
 
 
 def are_clean(*values: Any) -> bool:

@@ -158,7 +158,7 @@ class Halves:
         self.out_tree = entry.out_tree
         cts = [ones(one) if has_derivative(one) else one for one in entry.run(leaves)]
         program, _ = recorded(f"vjp of {of.name}", of.pulled(places, len(leaves)).f, [*leaves, *cts])
-        program = passed(program)
+        self._holds, program = program.holds, passed(program)
         count, self._outputs = len(leaves), len(cts)
         after = set(program.inputs[count:])
         parts: tuple[list[Instruction], list[Instruction]] = ([], [])

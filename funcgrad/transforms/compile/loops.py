@@ -39,6 +39,7 @@ class Inner(Recording):
 
     def __init__(self, outer: Recording, scope: Any) -> None:
         super().__init__(scope, outer.is_careful)
+        self.holds = outer.holds
         self.around: dict[Variable, Staged] = {}
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -73,7 +74,7 @@ def inside(outer: Recording, name: str) -> Iterator[Inner]:
     if before is None or before.records is not outer.scope.records or before.depth < outer.scope.depth:
         thread.scope = outer.scope
     scope = open_scope(Label(name), Tracer)
-    scope.size = 1  # as of a recording: its values carry themselves what they depend on
+    scope.is_recorded = False
     try:
         yield Inner(outer, scope)
     finally:

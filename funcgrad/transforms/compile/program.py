@@ -19,6 +19,7 @@ class Program:
         instructions: in an order in which each finds its inputs computed.
         outputs: a variable, or a constant, for each leaf of the result.
         watched: derivatives by plain rules: a NaN in one means that the careful program must answer.
+        holds: constants that nobody may write into as long as the program lives.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Program:
     instructions: list[Instruction]
     outputs: list[Any]
     watched: list[Variable]
+    holds: Any = None
 
     def with_instructions(self, instructions: Sequence[Instruction]) -> Program:
         """The same inputs and outputs from other instructions."""

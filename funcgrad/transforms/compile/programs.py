@@ -36,7 +36,7 @@ def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = Fa
     """
     around, thread.scope = thread.scope, None  # a program depends on no transform around it
     scope = open_scope(Label(f"jit of {name}"), Tracer)
-    scope.size = 1  # as a mapping: its values carry themselves what they depend on
+    scope.is_recorded = False
     OPEN.append(scope)
     recording = Recording(scope, is_careful)
     try:
@@ -50,7 +50,7 @@ def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = Fa
         scope.holds.release()
         thread.scope = around
     watched = [one._variable for one in recording.watched]
-    return Program(name, [one._variable for one in inputs], recording.instructions, outputs, watched), treedef
+    return Program(name, [one._variable for one in inputs], recording.instructions, outputs, watched, recording.holds), treedef
 
 
 def _result(name: str, value: Any, recording: Recording) -> Any:

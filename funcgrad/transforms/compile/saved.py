@@ -113,8 +113,10 @@ class _Writer:
             called = getattr(one.function, "__qualname__", one.function)
             raise InputValueError(f"jit of {self._name}: a step cannot be saved: {called!s:.80}")
         args, options = [self.value(each) for each in one.args], [[key, self.value(each)] for key, each in one.options.items()]
-        output = self.variable(one.output) if type(one.output) is Variable else {"several": [self.variable(each) for each in one.output]}
-        return [name, args, options, output]
+        return [name, args, options, self.output(one.output)]
+
+    def output(self, output: Any) -> Any:
+        return {"several": [self.output(one) for one in output]} if type(output) is tuple else self.variable(output)
 
     def value(self, value: Any) -> Any:
         kind = type(value)
@@ -216,8 +218,10 @@ class _Reader:
         if not all(isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key) for key, _ in options):
             raise ValueError("an option has no name")  # the generated code has it
         args, options = tuple(self.value(one) for one in args), {key: self.value(one) for key, one in options}
-        made = tuple(self.variable(one) for one in output["several"]) if isinstance(output, dict) else self.variable(output)
-        return Instruction(_function_of(name), args, options, made, None)
+        return Instruction(_function_of(name), args, options, self.output(output), None)
+
+    def output(self, output: Any) -> Any:
+        return tuple(self.output(one) for one in output["several"]) if isinstance(output, dict) else self.variable(output)
 
     def value(self, data: Any) -> Any:
         if not isinstance(data, dict):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -35,7 +36,7 @@ def with_common_subexpressions_merged(program: Program) -> Program:
         kept.append(instruction)
         known[key] = instruction
     outputs, watched = replaced([program.outputs, program.watched], now, Variable)
-    return Program(program.name, program.inputs, kept, outputs, list(dict.fromkeys(watched)))
+    return dataclasses.replace(program, instructions=kept, outputs=outputs, watched=list(dict.fromkeys(watched)))
 
 
 def _key(value: Any) -> Any:
