@@ -10,22 +10,29 @@ Owns the recording: which calls become which instructions. What is made of them 
 from __future__ import annotations
 
 import operator
-import sys
 from collections.abc import Callable, Sequence
-from pathlib import Path
 from types import FunctionType
 from typing import Any, NoReturn
 
 import numpy as np
 
+from funcgrad.dependence import (
+    OF_SHAPES,
+    OF_SOME_VALUES,
+    check_form,
+    has_array,
+    is_same,
+    line,
+    of_form,
+    place,
+    refuse_shapes,
+)
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Instruction, Line, Trail, Variable, replaced
+from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 
-_HOME = str(Path(__file__).parent)
-_NUMPY = str(Path(np.__file__).parent)
 OPERATORS: dict[str, Any] = {
     "add": np.add,
     "sub": np.subtract,
@@ -52,29 +59,6 @@ COMPARISONS: dict[str, Any] = {
 NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
 """Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
-
-
-OF_SHAPES = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type, np.isscalar})
-"""Functions that look at shapes and dtypes only: their results are plain."""
-
-OF_VALUES = frozenset(
-    {np.nonzero, np.flatnonzero, np.argwhere, np.extract, np.compress, np.unique, np.union1d, np.intersect1d, np.setdiff1d, np.setxor1d}
-    | {np.trim_zeros, np.polydiv}
-    | {getattr(np, name) for name in ("unique_all", "unique_counts", "unique_inverse", "unique_values") if hasattr(np, name)}
-)
-"""Functions whose results have other shapes for other values."""
-
-OF_DTYPES = frozenset(
-    {getattr(np.emath, name) for name in ("sqrt", "log", "log2", "log10", "logn", "power", "arccos", "arcsin", "arctanh")}
-    | {np.real_if_close}
-)
-"""Functions whose results are real or complex, depending on the values: those of np.emath where the argument is real."""
-
-OF_SOME_VALUES = frozenset(
-    {np.roots, np.poly, np.polymul, np.polyfit, np.bincount, np.repeat, np.histogram, np.histogram2d, np.histogramdd}
-    | {np.histogram_bin_edges, np.delete, np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq}
-)
-"""Functions of NumPy whose results may have another shape or dtype for some values: a program looks whether they have."""
 
 
 class Recording:
@@ -105,17 +89,20 @@ class Recording:
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
             return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
-        self._check_shapes(function, args, options)
+        check_form(function, args, options, self.scope.name, Staged)
         if type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in self._inside:
             found = self._in_parts(function, args, options)
             if found is not NotImplemented:
                 return found
+        of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
+        if of_scipy:
+            args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
         scalar = None
         if not options and all(type(one) in NUMBERS for one in values):
             scalar = SCALARS.get(function)
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and function is not as_kind and not _has_array(values):
+        if type(answer) is np.float64 and function is not as_kind and not has_array(values):
             answer = float(answer)
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
             answer = answer.item()
@@ -124,20 +111,19 @@ class Recording:
         made = self._staged(answer)
         output = _target(made)
         args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
-        self.instructions.append(Instruction(function, args, options, output, _line()))
-        of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
+        self.instructions.append(Instruction(function, args, options, output, line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
 
     def _looked_at(self, made: Any, name: str) -> Any:
         """Results whose forms may be others for other values: the program looks at them."""
         if isinstance(made, (tuple, list)):
-            parts = [self._looked_at(one, name) for one in made]
+            parts: list[Any] = [self._looked_at(one, name) for one in made]
             return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
         if made is None or made.is_number:
             return made
         variable = Variable(made._value)
         args = made._variable, name, f"{made.dtype}{list(made.shape)}"
-        self.instructions.append(Instruction(of_form, args, {}, variable, _line()))
+        self.instructions.append(Instruction(of_form, args, {}, variable, line()))
         return Staged(made._value, variable, self)
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
@@ -146,7 +132,7 @@ class Recording:
         answer = on_numbers(function, scalar, [one._value if type(one) is Staged else one for one in args])
         variable = Variable(answer)
         given = tuple([one._variable if type(one) is Staged else one for one in args])
-        self.instructions.append(Instruction(function, given, {}, variable, _line()))
+        self.instructions.append(Instruction(function, given, {}, variable, line()))
         return Staged(answer, variable, self)
 
     def _in_parts(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
@@ -161,32 +147,10 @@ class Recording:
         finally:
             self._inside.discard(function)
         plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
-        if _is_same(replaced(found, _value, Staged), plain):
+        if is_same(replaced(found, _value, Staged), plain):
             return found
         del self.instructions[before:]
         return NotImplemented
-
-    def _check_shapes(self, function: Any, args: tuple[Any, ...], options: dict[str, Any]) -> None:
-        """A function whose result has another shape for other values cannot be part of a program.
-
-        Raises:
-            ConcretizationError: it is one of NumPy's, or an index by a mask.
-        """
-        name = getattr(function, "__name__", "")
-        if function in OF_DTYPES and any(
-            type(one) is Staged and (one.dtype.kind == "c") is (function is np.real_if_close)
-            for one in (args[:1] if function in (np.emath.power, np.real_if_close) else args)
-        ):
-            refuse_dtypes(f"np.{name}" if function is np.real_if_close else f"np.emath.{name}", self.scope.name)
-        is_plain = function in (np.compress, np.extract) and innermost_of(args[:1]) is None and "condition" not in options
-        if (function in OF_VALUES and not is_plain) or (function is np.where and len(args) == 1):
-            refuse_shapes(name, self.scope.name)
-        if name == "elements_of" and any(
-            type(one) is Staged and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
-        ):
-            raise ConcretizationError(
-                f"{self.scope.name}: a boolean mask picks another number of elements for other values: use np.where(mask, x, 0.0){_place()}"
-            )
 
     def _constant(self, array: np.ndarray) -> np.ndarray:
         """An array as it is now: code may go on writing into it, which later calls must not see."""
@@ -200,14 +164,9 @@ class Recording:
         if type(answer) is Trail:
             return Staged(answer, Variable(answer), self)
         if isinstance(answer, (tuple, list)):
-            parts = [None if one is None else self._staged(one) for one in answer]
-            return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)  # type: ignore[arg-type]
+            parts: list[Any] = [None if one is None else self._staged(one) for one in answer]
+            return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
         raise ConcretizationError(f"{self.scope.name}: a function gives a {type(answer).__name__}, which cannot be part of a program")
-
-
-def _has_array(values: Any) -> bool:
-    """Whether an array or a scalar of NumPy's is among some arguments."""
-    return any(isinstance(one, (np.ndarray, np.generic)) or (isinstance(one, (tuple, list)) and _has_array(one)) for one in values)
 
 
 def _target(made: Any) -> Any:
@@ -215,24 +174,6 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
-
-
-def of_form(value: Any, name: str, form: str) -> Any:
-    """A result of a function of that name as it is, if it has the dtype and shape that a program was made for.
-
-    Raises:
-        ConcretizationError: it has another one.
-    """
-    found = f"{value.dtype}{list(value.shape)}"
-    if found != form:
-        raise ConcretizationError(
-            f"jit: {name} gives {found} for these values, and {form} for those that the program was made for: use it outside of jit, or "
-            "make its argument complex (x.astype(complex)) where its result is real for some values only"
-        )
-    return value
-
-
-FUNCTIONS["of_form"] = of_form
 
 
 def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
@@ -257,15 +198,9 @@ def picked(condition: bool, x: float, y: float) -> float:
 FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
 
 
-def _is_same(found: Any, plain: Any) -> bool:
-    """Whether two answers are the same: type, shape, dtype, numbers."""
-    if type(found) is not type(plain):
-        return False
-    if isinstance(plain, (tuple, list)):
-        return len(found) == len(plain) and all(map(_is_same, found, plain))
-    if isinstance(plain, (np.ndarray, np.generic)):
-        return found.shape == plain.shape and found.dtype == plain.dtype and np.array_equal(found, plain, plain.dtype.kind in "fc")
-    return bool(found is plain or found == plain or found != found)
+def _writeable(constant: np.ndarray) -> np.ndarray:
+    """A constant as SciPy takes it: some of its functions want to be allowed to write into what they only read."""
+    return constant if constant.flags.writeable else np.array(constant)
 
 
 def _value(staged: Staged) -> Any:
@@ -274,37 +209,6 @@ def _value(staged: Staged) -> Any:
 
 def _variable(staged: Staged) -> Any:
     return staged._variable
-
-
-_users: dict[str, bool] = {}  # by the name of a file: whether it is the user's code
-
-
-def _line() -> Line | None:
-    """The innermost line of code that is neither ours nor NumPy's."""
-    frame = sys._getframe(2)
-    while frame is not None:
-        name = frame.f_code.co_filename
-        is_users = _users.get(name)
-        if is_users is None:
-            is_users = _users[name] = not name.startswith((_HOME, _NUMPY, "funcgrad.", "<"))
-        if is_users:
-            return name, frame.f_lineno
-        frame = frame.f_back  # type: ignore[assignment]
-    return None
-
-
-def _place() -> str:
-    """The user's line, for messages."""
-    line = _line()
-    return f" ({line[0]}, line {line[1]})" if line else ""
-
-
-def refuse_shapes(name: str, program: str) -> NoReturn:
-    """A function of NumPy cannot be part of a program: its result has another shape for other values."""
-    raise ConcretizationError(
-        f"{program}: np.{name} gives another shape for other values: use np.where(condition, x, 0.0) with all three "
-        f"arguments or a fixed number of elements (np.sort, np.argsort, np.take), or call it outside of jit{_place()}"
-    )
 
 
 def check_shape(name: str, *values: Any) -> None:
@@ -318,16 +222,6 @@ def check_shape(name: str, *values: Any) -> None:
             value = value._primal
         if type(value) is Staged:
             refuse_shapes(name, value._scope.name)
-
-
-def refuse_dtypes(name: str, program: str) -> NoReturn:
-    """A function of NumPy cannot be part of a program: its result is real or complex, depending on the values."""
-    remedy = (
-        "np.real(x) where the imaginary part is not needed"
-        if name == "np.real_if_close"
-        else "x.astype(complex), or the function of real numbers where no other occur"
-    )
-    raise ConcretizationError(f"{program}: {name} gives real numbers or complex ones, depending on the values: use {remedy}{_place()}")
 
 
 class Staged(Tracer):
@@ -431,7 +325,7 @@ class Staged(Tracer):
 
     def _refuse(self, what: str, remedy: str = "") -> NoReturn:
         raise ConcretizationError(
-            f"{what} of a value of shape {self.shape}, {self.dtype} in {self._scope.name}{_place()}: a program is recorded for all values "
+            f"{what} of a value of shape {self.shape}, {self.dtype} in {self._scope.name}{place()}: a program is recorded for all values "
             f"of its arguments, and cannot depend on one: {remedy or 'use functions of NumPy, or name the argument in static_argnums'}"
         )
 

@@ -28,6 +28,7 @@ LAYERS = {
     "tape": 1,
     "silence": 1,
     "instructions": 1,
+    "dependence": 2,
     "tracer": 2,
     "staged": 2,
     "mapped": 2,

@@ -19,7 +19,6 @@ from funcgrad.ops.scipy import decompositions as _factors
 from funcgrad.ops.scipy import linalg as _ops
 from funcgrad.ops.scipy import matrix_functions as _functions
 from funcgrad.rules.batching import as_instruction as _as_instruction
-from funcgrad.rules.values import holds_tracer as _holds_tracer
 from funcgrad.rules.values import raw as _raw
 from funcgrad.rules.values import shape_of as _shape_of
 from funcgrad.scipy.fallback import in_place_of as _in_place_of
@@ -222,8 +221,7 @@ def cho_factor(a: Any, lower: bool = False, overwrite_a: bool = False, check_fin
 @_in_place_of(_linalg.cho_solve, "c_and_lower b")
 def cho_solve(c_and_lower: tuple[Any, bool], b: Any, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.cho_solve."""
-    factor, lower = c_and_lower
-    return _factors.cho_solve(*_arrays(check_finite, factor, b), lower)
+    return _factors.cho_solve(*_arrays(check_finite, c_and_lower[0], b), c_and_lower[1])
 
 
 @_in_place_of(_linalg.lu_factor, "")
@@ -239,7 +237,7 @@ def lu_factor(a: Any, overwrite_a: bool = False, check_finite: bool = True) -> t
 def lu_solve(lu_and_piv: tuple[Any, Any], b: Any, trans: int = 0, overwrite_b: bool = False, check_finite: bool = True) -> Any:
     """scipy.linalg.lu_solve."""
     factors, pivots = lu_and_piv
-    return _factors.lu_solve(*_arrays(check_finite, factors, b), pivots if _holds_tracer(pivots) else _np.asarray(pivots), trans)
+    return _factors.lu_solve(*_arrays(check_finite, factors, b), _asarray(pivots), trans)
 
 
 @_in_place_of(_linalg.lu, "")

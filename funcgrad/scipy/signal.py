@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools as _functools
 from typing import Any
 
 import numpy as _np
@@ -93,7 +94,13 @@ def lfilter(b: Any, a: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     return _ops.lfilter(_np.atleast_1d(_asarray(b)), _np.atleast_1d(_asarray(a)), _asarray(x), axis)
 
 
-@_in_place_of(_signal.sosfilt, "x")
+@_functools.wraps(_signal.sosfilt)
+def _sosfilt(sos: Any, *args: Any, **options: Any) -> Any:
+    """SciPy's wants to be allowed to write into the sections, which may be held (`funcgrad.tape.Holds`)."""
+    return _signal.sosfilt(_np.array(sos), *args, **options)
+
+
+@_in_place_of(_sosfilt, "x")
 def sosfilt(sos: Any, x: Any, axis: int = -1, zi: Any = None) -> Any:
     """scipy.signal.sosfilt, from rest; the coefficients are static."""
     if zi is not None or _raw(sos) is not sos:

@@ -8,8 +8,26 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import fori_loop, grad, hessian, hvp, jacfwd, jacrev, jit, jvp, linearize, scan, tree, value_and_grad, vjp, vmap, while_loop
-from funcgrad.errors import ConcretizationError
+from funcgrad import (
+    cond,
+    fori_loop,
+    grad,
+    hessian,
+    hvp,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    scan,
+    switch,
+    tree,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)
+from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, TreeError
 
 W = np.linspace(-1.0, 1.0, 9).reshape(3, 3)
 H = np.array([0.3, -0.2, 0.5])
@@ -233,3 +251,84 @@ def test_while_loops_in_loops():
     program = jit(grad(f))
     for scale in (1.0, 10.0, 0.1):
         assert_same(program(xs * scale), grad(f)(xs * scale))
+
+
+# ------------------------------------------------------------------------------------------------ branches
+
+
+def chosen(x: Any, y: Any) -> Any:
+    return cond(np.sum(x) > 1.0, lambda x: (np.sum(x * x) * y, 2), lambda x: (np.sum(np.sin(x)) + y, 5), x)
+
+
+def scaled(x: Any, y: Any) -> Any:
+    value, n = chosen(x, y)
+    return value * n
+
+
+def switched(x: Any, y: Any) -> Any:
+    n = np.sum(x > 0.5)
+    return switch(n, [lambda x: np.sum(x) * y, lambda x: np.sum(x**3), lambda x: np.exp(y) * x[0]], x)
+
+
+def in_a_loop(x: Any, y: Any) -> Any:
+    step = lambda c, v: (cond(c > 2.0, lambda: c * 0.5 + v * y, lambda: c + np.sin(v)), c)
+    return np.sum(scan(step, y, x)[1])
+
+
+def collatz(x: Any, y: Any) -> Any:
+    step = lambda c: (cond(c[0] > 3.0, lambda v: v * 0.5, lambda v: v * 3.0 + y, c[0]), c[1] + 1)
+    return while_loop(lambda c: c[1] < 5, step, (np.sum(x), 0))[0]
+
+
+BRANCHES = [scaled, switched, in_a_loop, collatz]
+POINTS = [np.array([0.6, 0.7, -0.2]), np.array([0.1, 0.2, 0.3]), np.array([2.0, 3.0, 4.0]), np.array([0.9, 0.1, 0.2])]
+
+
+@pytest.mark.parametrize("f", BRANCHES, ids=lambda f: f.__name__)
+def test_branches(f: Any):
+    derivatives = [
+        f,
+        grad(f, (0, 1)),
+        lambda x, y: jvp(f, (x, y), (np.cos(x), y)),
+        lambda x, y: jvp(lambda x: jvp(lambda y: f(x, y), (y,), (y,)), (x,), (x,)),
+    ]
+    if f is not collatz:
+        derivatives += [lambda x, y: hvp(lambda x: f(x, y))(x, x)]
+        derivatives += [lambda x, y: grad(lambda y: np.sum(grad(f)(x, y)))(y)]
+    for first in POINTS[:2]:
+        for derivative in derivatives:
+            program = jit(derivative)
+            for x in (first, *POINTS):
+                assert_same(program(x, 1.5), derivative(x, 1.5))
+
+
+def test_values_of_branches():
+    program = jit(chosen)
+    for x in POINTS:
+        assert_same(program(x, 2.0), chosen(x, 2.0))
+    assert_same(grad(jit(scaled))(POINTS[0], 1.5), grad(scaled)(POINTS[0], 1.5))
+
+
+def test_branches_of_other_kinds():
+    program = jit(lambda x, y: cond(y > 0.0, lambda: np.float32(2.0), lambda: 1.0))
+    assert program(1.0, 1.0) == 2.0
+    assert program(1.0, -1.0) == 1.0
+    with pytest.raises(TreeError, match="branch 1"):
+        jit(lambda x: cond(x > 0.0, lambda: (x, x), lambda: x))(1.0)
+    with pytest.raises(InputValueError, match="shape"):
+        jit(lambda x: cond(x[0] > 0.0, lambda: x, lambda: x[1:]))(H)
+    with pytest.raises(InputTypeError, match="dtype"):
+        jit(lambda x: cond(x[0] > 0.0, lambda: x, lambda: x > 0.0))(H)
+    with pytest.raises(InputTypeError, match="one boolean"):
+        jit(lambda x: cond(x > 0.0, lambda: x, lambda: x))(H)
+    with pytest.raises(InputTypeError, match="integer"):
+        jit(lambda x: switch(x, [lambda: x, lambda: x]))(1.0)
+
+
+def test_strong_zeros_in_a_branch():
+    f = lambda x, y: cond(y > 0.0, lambda x: grad(lambda x: np.where(x > 0.0, np.log(x), 0.0))(x), lambda x: x, x)
+    program = jit(f)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        for x in (2.0, 0.0, -1.0):
+            for y in (1.0, -1.0):
+                assert program(x, y) == f(x, y)

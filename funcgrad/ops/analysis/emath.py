@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.dependence import refuse_dtypes
 from funcgrad.mapped import TRACERS, contents, is_all, is_any
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import as_array, is_complex, raw
-from funcgrad.staged import Staged, refuse_dtypes
+from funcgrad.staged import Staged
 
 _SINGLE = frozenset({np.single, np.byte, np.short, np.ubyte, np.ushort, np.csingle})
 """What NumPy makes a complex number of single precision of."""

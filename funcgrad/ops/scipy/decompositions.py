@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 
+from funcgrad.dependence import refuse_dtypes
 from funcgrad.errors import NoRuleError
 from funcgrad.ops.linalg import decompositions
 from funcgrad.ops.linalg import svd as linalg_svd
@@ -23,7 +24,7 @@ from funcgrad.primitive import Operation
 from funcgrad.rules import composed, general
 from funcgrad.rules.batching import as_instruction
 from funcgrad.rules.values import is_complex, raw, shape_of
-from funcgrad.staged import Staged, refuse_dtypes
+from funcgrad.staged import Staged
 
 # ------------------------------------------------------------------------------------------------ inverses and sizes
 

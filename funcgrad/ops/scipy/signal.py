@@ -141,7 +141,7 @@ lfilter: Any = general(
 """The output is (B / A) x, B and A being polynomials in the delay: its tangent is (B' x - A' output) / A. The transpose runs backwards."""
 
 sosfilt: Any = linear(
-    lambda x, sos, axis: scipy.signal.sosfilt(sos, x, axis),
+    lambda x, sos, axis: scipy.signal.sosfilt(np.array(sos), x, axis),  # as `funcgrad.scipy.signal`
     lambda ct, shape, sos, axis: np.flip(sosfilt(np.flip(ct, axis), sos, axis), axis),
     name="scipy.signal.sosfilt",
 )

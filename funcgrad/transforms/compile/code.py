@@ -81,7 +81,8 @@ class Code:
         if program.watched:
             lines.append(f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(program.watched)))}):")
             lines.append("    return None")
-        lines.append(f"return ({''.join(self._output(writer, one) + ', ' for one in program.outputs)})")
+        returned = set[Any]()
+        lines.append(f"return ({''.join(self._output(writer, one, returned) + ', ' for one in program.outputs)})")
         if scalars:
             lines = [
                 "try:",
@@ -92,10 +93,14 @@ class Code:
         body = "\n".join(f"        {line}" for line in lines)
         return f"def make({', '.join(buffers)}):\n    def program({', '.join(inputs)}):\n{body}\n    return program\n"
 
-    def _output(self, writer: Writer, value: Any) -> str:
+    def _output(self, writer: Writer, value: Any, returned: set[Any]) -> str:
+        """An output, with memory of its own."""
         text = writer.text(value)
-        is_array = value.kind is np.ndarray if type(value) is Variable else isinstance(value, np.ndarray)
-        return f"copy({text})" if is_array and (type(value) is not Variable or value in self._plan.shared) else text
+        if type(value) is not Variable:
+            return f"copy({text})" if isinstance(value, np.ndarray) else text
+        is_shared = value in self._plan.shared or value in returned
+        returned.add(value)
+        return f"copy({text})" if is_shared and value.kind is np.ndarray else text
 
 
 def are_clean(*values: Any) -> bool:

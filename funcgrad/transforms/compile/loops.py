@@ -116,11 +116,13 @@ def sample_of(value: Any) -> Any:
     return value._value if type(value) is Staged else value
 
 
-def _rank(kind: type) -> int:
+def rank_of(kind: type) -> int:
+    """How far a type of a number is from Python's: arrays without axes are farthest."""
     return 0 if kind in NUMBERS else 2 if kind is np.ndarray else 1
 
 
-def _converted(value: Any, kind: type, dtype: Any) -> Any:
+def converted(value: Any, kind: type, dtype: Any) -> Any:
+    """A number as another type has it."""
     given = value, kind, dtype
     return value.recorded(as_kind, given, {}) if type(value) is Staged else as_kind(*given)
 
@@ -188,7 +190,7 @@ class LoopRun:
         self._code.give_back(function)
         if self._test is not None and test is not None:
             self._test.give_back(test)
-        sums = sums or [_zero_of(one) for one in self.step.outputs[n_kept:]]
+        sums = sums or [zero_of(one) for one in self.step.outputs[n_kept:]]
         if type(carry) is list:  # no step was made: these are the arguments
             carry = [one.copy() if type(one) is np.ndarray else one for one in carry]
         return (*([float(flag)] if self._is_watched else []), *carry, *ys, *sums, *carries)
@@ -198,7 +200,8 @@ def _space_of(output: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return (output.shape, output.dtype) if type(output) is Variable else (np.shape(output), np.asarray(output).dtype)
 
 
-def _zero_of(output: Any) -> Any:
+def zero_of(output: Any) -> Any:
+    """A value like an output of a program."""
     kind = output.kind if type(output) is Variable else type(output)
     shape, dtype = _space_of(output)
     return np.zeros(shape, dtype) if kind is np.ndarray else kind(0)
@@ -245,14 +248,14 @@ def compiled_loop(
             with (step_alone.first if is_first else step_alone.running)(consts) as step:
                 given: Any = step(list(carry), list(row))
             after, ys, sums = given
-            wider = [n for n, (one, other) in enumerate(zip(after, carry, strict=True)) if _rank(kind_of(one)) > _rank(other.kind)]
+            wider = [n for n, (one, other) in enumerate(zip(after, carry, strict=True)) if rank_of(kind_of(one)) > rank_of(other.kind)]
             if not wider:
                 pairs = zip(after, carry, strict=True)
-                after = [one if kind_of(one) is other.kind else _converted(one, other.kind, other.dtype) for one, other in pairs]
+                after = [one if kind_of(one) is other.kind else converted(one, other.kind, other.dtype) for one, other in pairs]
                 outputs = [inner.result(loop.name, one) for one in (*after, *ys, *sums)]
                 break
         for n in wider:
-            init[n] = _converted(init[n], kind_of(after[n]), after[n].dtype)
+            init[n] = converted(init[n], kind_of(after[n]), after[n].dtype)
         loop.restart(before)
     inputs = [one._variable for one in (*carry, *row)]
     program, around = closed(inner, loop.name, inputs, outputs)

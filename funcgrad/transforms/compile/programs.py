@@ -16,12 +16,22 @@ from funcgrad.silence import quietly
 from funcgrad.staged import Recording, Staged
 from funcgrad.tape import Label, close_scope, open_scope, thread
 from funcgrad.tracer import TRACERS, Tracer, plain_array
+from funcgrad.transforms.compile.algebra import simplified
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.dead import without_dead_code
+from funcgrad.transforms.compile.folding import with_constants_folded
 from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.signs import with_signs_moved
 from funcgrad.transforms.compile.subexpressions import with_common_subexpressions_merged
 
-PASSES: list[Callable[[Program], Program]] = [without_dead_code, with_common_subexpressions_merged, without_dead_code]
+PASSES: list[Callable[[Program], Program]] = [
+    without_dead_code,
+    simplified,
+    with_constants_folded,
+    with_signs_moved,
+    with_common_subexpressions_merged,
+    without_dead_code,
+]
 """What is done to a program before code is made of it, in this order."""
 
 Applied = Callable[..., Any]

@@ -10,6 +10,9 @@ import numpy as np
 from funcgrad.instructions import Instruction, Variable, replaced
 from funcgrad.transforms.compile.program import Program
 
+_COMMUTATIVE = frozenset({np.add, np.multiply})
+"""The order of their operands changes no bit of a result, but of a NaN's payload."""
+
 
 def with_common_subexpressions_merged(program: Program) -> Program:
     """The program with each call made once. All its functions are pure."""
@@ -26,7 +29,11 @@ def with_common_subexpressions_merged(program: Program) -> Program:
             args, options = replaced(args, now, Variable), replaced(options, now, Variable)
         output = instruction.output
         kinds = output.kind if type(output) is Variable else tuple([one.kind for one in instruction.outputs])
-        key = (instruction.function, kinds, *map(_key, args), _key(options) if options else None)
+        if instruction.function in _COMMUTATIVE and type(args[0]) is type(args[1]) is Variable and id(args[0]) > id(args[1]):
+            keys: tuple[Any, ...] = args[::-1]
+        else:
+            keys = tuple(map(_key, args))
+        key = (instruction.function, kinds, *keys, _key(options) if options else None)
         first = known.get(key)
         if first is not None:
             instead.update(zip(instruction.outputs, first.outputs, strict=True))

@@ -1,0 +1,396 @@
+"""Algebra: instructions that are other, cheaper ones, or nothing, whatever the values are.
+
+Owns what changes no bit of any result: no rounding, no sign of a zero, no NaN, no kind, shape or dtype. (The exception: the sum of the rows
+of a matrix is made as a product with ones, as it is outside of programs, and rounds as that.)
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.instructions import Instruction, Variable, replaced
+from funcgrad.ops import elementwise, neural
+from funcgrad.ops.indexing import elements_of
+from funcgrad.ops.operators import in_kind
+from funcgrad.transforms.compile.program import Program
+
+_COMMUTATIVE = frozenset({np.add, np.multiply, np.maximum, np.minimum, np.equal, np.not_equal})
+_PAIRS = frozenset({*_COMMUTATIVE, np.subtract, np.divide, np.less, np.less_equal, np.greater, np.greater_equal})
+"""Functions of two operands that both are converted to one dtype."""
+_SMALL = 4096
+"""Constants of at most so many numbers are looked at one by one."""
+
+Given = Any
+
+
+class _Simplified:
+    """A program while it is rewritten from the first instruction to the last."""
+
+    def __init__(self, program: Program) -> None:
+        self.instructions: list[Instruction] = []
+        self.makers: dict[Variable, Instruction] = {}
+        self._instead: dict[Variable, Any] = {}
+        watched = set(program.watched)
+        for one in program.instructions:
+            args, options = self._now(one.args), self._now(one.options)
+            found = self._simple(one, args, options)
+            if found is not None and one.output in watched and type(found) is not Variable:
+                found = None  # what is watched is a value of the program
+            if found is None:
+                self.add(Instruction(one.function, args, options, one.output, one.line))
+            else:
+                self._instead[one.output] = found
+        outputs, self.watched = self._now(program.outputs), self._now(program.watched)
+        self.outputs = list(outputs)
+
+    def _now(self, value: Any) -> Any:
+        return replaced(value, lambda one: self._instead.get(one, one), Variable) if self._instead else value
+
+    def add(self, instruction: Instruction) -> None:
+        """The next instruction."""
+        self.instructions.append(instruction)
+        for one in instruction.outputs:
+            self.makers[one] = instruction
+
+    def maker(self, value: Any, *functions: Any) -> Instruction | None:
+        """The instruction that makes a value, if it is a call of one of some functions."""
+        found = self.makers.get(value) if type(value) is Variable else None
+        return found if found is not None and found.function in functions else None
+
+    def _simple(self, one: Instruction, args: Any, options: Any) -> Any:
+        """What stands for the output of an instruction: a variable, which a new instruction may make, or a constant; None for itself."""
+        output = one.output
+        for _ in range(8):  # each rule may open the way for another one
+            if type(output) is not Variable:
+                return None
+            rule = _RULES.get(one.function)
+            found = rule(self, one, args, options) if rule is not None else None
+            if found is None:
+                break
+            if type(found) is not Instruction:
+                return found
+            one, args, options = found, found.args, found.options
+        else:
+            return None
+        if one.output is not output or one.function is None:
+            return None
+        return self._made(one, args, options)
+
+    def _made(self, one: Instruction, args: Any, options: Any) -> Any:
+        self.add(Instruction(one.function, args, options, one.output, one.line))
+        return one.output
+
+    def call(self, function: Callable[..., Any], args: tuple[Any, ...], like: Variable, of: Instruction) -> Variable:
+        """The result of one more instruction, of the kind, shape and dtype of another value."""
+        output = copied(like)
+        self.add(Instruction(function, args, {}, output, of.line))
+        return output
+
+
+def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
+    """Another variable for values of the same kind."""
+    made = Variable.__new__(Variable)
+    made.kind = variable.kind
+    made.shape = variable.shape if shape is None else shape
+    made.dtype = variable.dtype if dtype is None else dtype
+    return made
+
+
+def simplified(program: Program) -> Program:
+    """The program with simpler instructions."""
+    done = _Simplified(program)
+    return Program(program.name, program.inputs, done.instructions, done.outputs, list(dict.fromkeys(done.watched)))
+
+
+def _instruction(one: Instruction, function: Any, args: tuple[Any, ...], **options: Any) -> Instruction:
+    return Instruction(function, args, options, one.output, one.line)
+
+
+def is_like(value: Any, output: Variable) -> bool:
+    """Whether a variable may stand for another one."""
+    return type(value) is Variable and value.kind is output.kind and value.shape == output.shape and value.dtype == output.dtype
+
+
+def number_in(value: Any) -> Any:
+    """The one number that a constant consists of, of its dtype; None for variables and other constants."""
+    if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
+        return value
+    if type(value) is not np.ndarray or not value.size or value.dtype.kind not in "biufc":
+        return None
+    first = value[(0,) * value.ndim]
+    if all(step == 0 or length == 1 for step, length in zip(value.strides, value.shape, strict=True)):
+        return first
+    if value.size <= _SMALL and value.dtype.char not in "gG" and value.tobytes() == first.tobytes() * value.size:
+        return first
+    return None
+
+
+def _is_zero(number: Any, is_negative: bool) -> bool:
+    return bool(number == 0) and (math.copysign(1.0, number) < 0.0) == is_negative
+
+
+# ------------------------------------------------------------------------------------------------ arithmetic
+
+
+def _pair(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """A function of two operands: a constant that is one number throughout is that number, and may have no effect."""
+    if options or len(args) != 2:
+        return None
+    output, function = one.output, one.function
+    for n in (0, 1):
+        constant, other = args[n], args[1 - n]
+        number = number_in(constant)
+        if number is None or type(other) is not Variable:
+            continue
+        if is_like(other, output) and output.dtype.kind in "biuf" and _has_no_effect(function, number, n, output.dtype.kind):
+            return other
+        if (
+            type(constant) is np.ndarray
+            and constant.ndim
+            and other.kind is np.ndarray
+            and other.shape == output.shape
+            and other.dtype == constant.dtype
+        ):
+            new = np.array(number, constant.dtype)
+            return _instruction(one, function, (new, other) if n == 0 else (other, new))
+    return _without_stretching(done, one, args)
+
+
+def _has_no_effect(function: Any, number: Any, place: int, kind: str) -> bool:
+    if isinstance(number, (complex, np.complexfloating)):
+        return False
+    if function is np.multiply or (function is np.divide and place == 1):
+        return bool(number == 1)
+    if function is np.add:
+        return bool(number == 0) if kind in "iu" else _is_zero(number, is_negative=True)
+    if function is np.subtract and place == 1:
+        return bool(number == 0) if kind in "iu" else _is_zero(number, is_negative=False)
+    return False
+
+
+def _without_stretching(done: _Simplified, one: Instruction, args: Given) -> Any:
+    """An operand that was stretched to the shape of the other one need not have been."""
+    for n in (0, 1):
+        maker = done.maker(args[n], np.broadcast_to)
+        other = args[1 - n]
+        if maker is None or maker.options or type(other) is not Variable or other.shape != one.output.shape:
+            continue
+        source = maker.args[0]
+        if type(source) is Variable and source.kind is np.ndarray and source.dtype == args[n].dtype and source.shape:
+            return _instruction(one, one.function, (source, other) if n == 0 else (other, source))
+    return None
+
+
+def _negative(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    maker = done.maker(args[0], np.negative)
+    if maker is not None and not options and is_like(maker.args[0], one.output):
+        return maker.args[0]
+    return None
+
+
+def _choice(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """np.where of a constant array that is one number."""
+    if options or len(args) != 3 or one.output.kind is not np.ndarray:
+        return None
+    for n in (1, 2):
+        other, constant = args[3 - n], args[n]
+        if type(constant) is np.ndarray and constant.ndim and type(other) is Variable and other.dtype == constant.dtype:
+            number = number_in(constant)
+            others = [each for each in (args[0], other) if type(each) is Variable and each.shape == one.output.shape]
+            if number is not None and others:
+                new = np.array(number, constant.dtype)
+                return _instruction(one, np.where, tuple(new if m == n else each for m, each in enumerate(args)))
+    return None
+
+
+# ------------------------------------------------------------------------------------------------ shapes
+
+
+def _shaped(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """What keeps the numbers in their order is a reshape, one of a reshape the last one, one to the same shape nothing."""
+    x, output = args[0], one.output
+    if type(x) is not Variable or x.kind is not np.ndarray or output.kind is not np.ndarray or not _keeps_order(one, args, options):
+        return None
+    while True:
+        maker = done.maker(x, np.reshape)
+        if maker is None or type(maker.args[0]) is not Variable:
+            break
+        x = maker.args[0]
+    if is_like(x, output):
+        return x
+    if one.function is np.reshape and x is args[0]:
+        return None
+    return _instruction(one, np.reshape, (x, output.shape))
+
+
+def _keeps_order(one: Instruction, args: Given, options: Given) -> bool:
+    function = one.function
+    if function is np.reshape:
+        return len(args) == 2 and not options
+    if function is np.ravel:
+        return len(args) == 1 and not options
+    if function is elements_of:
+        return not options and _drops_ones(args[1], args[0].shape)
+    if function is np.broadcast_to:
+        return bool(math.prod(args[0].shape) == math.prod(one.output.shape))
+    return bool(function is np.squeeze or function is np.expand_dims)
+
+
+def _drops_ones(index: Any, shape: tuple[int, ...]) -> bool:
+    """Whether an index takes everything, but for axes of one element."""
+    parts = index if type(index) is tuple else (index,)
+    if not all(each is Ellipsis or each is None or type(each) in (int, slice) for each in parts) or parts.count(Ellipsis) > 1:
+        return False
+    used = sum(each is not None and each is not Ellipsis for each in parts)
+    if Ellipsis in parts:
+        place = parts.index(Ellipsis)
+        parts = (*parts[:place], *[slice(None)] * (len(shape) - used), *parts[place + 1 :])
+    axes = iter(shape)
+    for each in parts:
+        if each is None:
+            continue
+        size = next(axes)
+        if type(each) is int:
+            if size != 1:
+                return False
+        elif each.indices(size) != (0, size, 1):
+            return False
+    return True
+
+
+def _permutation(one: Instruction, args: Given, options: Given) -> tuple[int, ...] | None:
+    """The axes of the argument in the order of the result."""
+    function, ndim = one.function, len(args[0].shape)
+    if options:
+        return None
+    if function is np.transpose:
+        axes = args[1] if len(args) > 1 else None
+        if axes is None:
+            return tuple(reversed(range(ndim)))
+        return tuple(axis % ndim for axis in axes) if isinstance(axes, (tuple, list)) and len(axes) == ndim else None
+    if function is np.swapaxes:
+        order = list(range(ndim))
+        order[args[1]], order[args[2]] = order[args[2]], order[args[1]]
+        return tuple(order)
+    given, wanted = ([each] if isinstance(each, int) else list(each) for each in args[1:3])
+    taken = [axis % ndim for axis in given]
+    order = [axis for axis in range(ndim) if axis not in taken]
+    for place, axis in sorted((place % ndim, axis) for place, axis in zip(wanted, taken, strict=True)):
+        order.insert(place, axis)
+    return tuple(order)
+
+
+def _turned(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """One transposition in place of several; none where no axis moves."""
+    x, output = args[0], one.output
+    if type(x) is not Variable or x.kind is not np.ndarray or output.kind is not np.ndarray:
+        return None
+    order = _permutation(one, args, options)
+    if order is None:
+        return None
+    source = x
+    while (maker := done.maker(source, np.transpose, np.swapaxes, np.moveaxis)) is not None:
+        before = _permutation(maker, maker.args, maker.options) if type(maker.args[0]) is Variable else None
+        if before is None:
+            break
+        source, order = maker.args[0], tuple(before[axis] for axis in order)
+    if order == tuple(range(len(order))) and is_like(source, output):
+        return source
+    if source is x:
+        return None
+    return _instruction(one, np.transpose, (source, order))
+
+
+# ------------------------------------------------------------------------------------------------ sums
+
+
+def _sum(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """np.sum and np.mean as what they call."""
+    x, *rest = args
+    named = dict(zip(("axis", "dtype", "out"), rest, strict=False)) | options
+    keepdims = named.get("keepdims", False)
+    if (
+        type(x) is not Variable
+        or x.kind is not np.ndarray
+        or named.keys() - {"axis", "dtype", "out", "keepdims"}
+        or named.get("dtype") is not None
+        or named.get("out") is not None
+        or type(keepdims) is not bool
+    ):
+        return None
+    axis = named.get("axis")
+    if one.function is np.sum:
+        return _instruction(one, np.add.reduce, (x,), axis=axis, dtype=None, keepdims=keepdims)
+    if x.dtype.char not in "fd" or one.output.dtype != x.dtype or not math.prod(x.shape):
+        return None
+    total = copied(one.output)
+    done.add(Instruction(np.add.reduce, (x,), {"axis": axis, "dtype": None, "keepdims": keepdims}, total, one.line))
+    count = math.prod(x.shape) // max(math.prod(one.output.shape), 1)
+    number = x.dtype.type(count)
+    return _instruction(one, np.divide, (total, number)) if number == count else None
+
+
+def _reduced(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """The sum of the rows of a matrix as a product with ones, which takes half the time: a bias has such a gradient."""
+    x = args[0]
+    if len(args) != 1 or type(x) is not Variable or options.get("dtype") is not None or options.keys() - {"axis", "dtype", "keepdims"}:
+        return None
+    is_rows = options.get("axis", 0) in (0, (0,)) and not options.get("keepdims", False)
+    is_matrix = len(x.shape) == 2 and x.kind is np.ndarray and 0 < x.shape[0] <= 1024 and 0 < math.prod(x.shape) < 100_000
+    if is_rows and is_matrix and x.dtype.char in "fd" and one.output.dtype == x.dtype:
+        return _instruction(one, np.dot, (_ones(x.shape[0], x.dtype), x))
+    if "dtype" in options:
+        kept = {name: value for name, value in options.items() if name != "dtype"}
+        return Instruction(np.add.reduce, args, kept, one.output, one.line)
+    return None
+
+
+@functools.lru_cache(maxsize=64)
+def _ones(size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """One for all sums of as many rows."""
+    return np.ones(size, dtype)
+
+
+# ------------------------------------------------------------------------------------------------ functions of our own
+
+
+def _relu(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    x = args[0]
+    if options or not is_like(x, one.output) or x.kind is not np.ndarray or not x.shape or x.dtype.kind != "f":
+        return None
+    return _instruction(one, np.maximum, (x, 0.0))
+
+
+def _sigmoid(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    """1 / (1 + exp(-x)), as its definition has it, in parts."""
+    x = args[0]
+    if options or not is_like(x, one.output) or x.kind is not np.ndarray or not x.shape or x.dtype.kind != "f":
+        return None
+    small = done.call(np.exp, (done.call(np.negative, (done.call(np.absolute, (x,), x, one),), x, one),), x, one)
+    is_positive = copied(x, dtype=np.dtype(bool))
+    done.add(Instruction(np.greater_equal, (x, 0.0), {}, is_positive, one.line))
+    upper = done.call(np.where, (is_positive, x.dtype.type(1), small), x, one)
+    return _instruction(one, np.divide, (upper, done.call(np.add, (small, 1.0), x, one)))
+
+
+def _kind(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
+    return args[0] if is_like(args[0], one.output) else None
+
+
+_RULES: dict[Any, Callable[[_Simplified, Instruction, Given, Given], Any]] = {
+    **dict.fromkeys(_PAIRS, _pair),
+    np.negative: _negative,
+    np.where: _choice,
+    **dict.fromkeys((np.reshape, np.ravel, np.squeeze, np.expand_dims, np.broadcast_to, elements_of), _shaped),
+    **dict.fromkeys((np.transpose, np.swapaxes, np.moveaxis), _turned),
+    **dict.fromkeys((np.sum, np.mean), _sum),
+    np.add.reduce: _reduced,
+    neural._relu: _relu,
+    elementwise._sigmoid: _sigmoid,
+    in_kind: _kind,
+}
