@@ -24,7 +24,7 @@ class NoRuleError(FuncgradError, NotImplementedError):
 
 
 class StaleTracerError(FuncgradError, RuntimeError):
-    """A tracer that was used after the transform that made it had ended, or on another thread."""
+    """A tracer that was used after the transform that made it had ended, or by a transform of another thread."""
 
 
 class ConcretizationError(FuncgradError, TypeError):

@@ -165,29 +165,39 @@ def depends_on_outer(records: list[Any], start: int) -> bool:
     return False
 
 
-def check_open(scope: Scope, around: Scope | None, user: str) -> None:
-    """A tracer's scope must be open, and on the tape of the scope around whatever it is given to.
+def is_known(scope: Scope, around: Scope | None) -> bool:
+    """Whether a scope is on the tape of another one, or around a mapping that this one is in.
 
     A call that keeps no records has a tape of its own. Inside of it there may be mapped values, and what is traced around their mapping.
-
-    Raises:
-        StaleTracerError: it is closed, or belongs to another thread.
     """
-    len(scope.records)  # raises where it is closed
     here = around
     while here is not None and here.records is not scope.records:
         above, mapping = here.parent, here.mapping
         if above is not None and above.records is not here.records and (mapping is None or scope.depth > mapping.depth):
-            above = None
+            return False
         here = above
-    if here is None:
-        raise StaleTracerError(f"a tracer of {scope.name}, which runs on another thread, was given to {user}")
+    return here is not None
+
+
+def check_open(scope: Scope, around: Scope | None, user: str) -> None:
+    """A tracer's scope must be open, and known where the tracer is given to somebody.
+
+    Raises:
+        StaleTracerError: it is closed, or on the tape of another thread, or of what is around a call that has one of its own.
+    """
+    len(scope.records)  # raises where it is closed
+    if not is_known(scope, around):
+        raise StaleTracerError(
+            f"a tracer of {scope.name} was given to {user}, where it is not known: {scope.name} runs on another thread, or around a "
+            "function that is run by itself, as a checkpointed one or a rule is; pass the value as an argument"
+        )
 
 
 def innermost(first: Scope, second: Scope) -> Scope:
     """The scope that a result of tracers of both belongs to."""
     if first.records is not second.records:
-        len(second.records)  # raises where it is closed
+        for one in (first, second):
+            len(one.records)  # raises where it is closed
         if first.depth > second.depth:
             first, second = second, first
         check_open(first, second, second.name)

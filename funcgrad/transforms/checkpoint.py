@@ -17,7 +17,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, across, is_mapped, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, across, contents, is_mapped, mapping_of
 from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
@@ -28,7 +28,7 @@ from funcgrad.transforms.arguments import FLOAT64, at, checked_function, looks_l
 from funcgrad.transforms.calls import closed_over, first_own, hand_on, is_own, joined, lifted, on_behalf, parts_of, recorded, tangents_of
 from funcgrad.transforms.captured import hold, reached, standing_for
 from funcgrad.transforms.forward import jvp
-from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
+from funcgrad.transforms.mapped_calls import Packed, again, in_sight_again, out_of_sight
 from funcgrad.transforms.policies import Names, Policy, naming, nothing_saved
 
 P = ParamSpec("P")
@@ -89,6 +89,8 @@ class _Call:
                     f"{self.name}: the output{at(wanted.paths()[n])} was {was}, and is {now} when it is run again: it must do the "
                     "same each time"
                 )
+        if OPEN and any(type(one) is Mapped and any(_is_of(inner, leaves) for inner in contents(one)) for one in found):
+            raise closed_over(self.name)  # by a mapped value that was met by another way than the leaves
         if names.values:
             raise InputValueError(f"{self.name}: the function named fewer values when it was run again")
         return [found[n] for n in self.out_places]
@@ -97,6 +99,10 @@ class _Call:
         """Let those values of the closure that are none of the operands be the constants, while records that keep them are replayed."""
         pairs = [pair for pair in zip(self.captured, constants[self._treedef.num_leaves :], strict=True) if pair[1] is not None]
         return standing_for(*zip(*pairs, strict=True)) if pairs else contextlib.nullcontext()
+
+
+def _is_of(value: Any, leaves: Sequence[Any]) -> bool:
+    return type(value) is Tracer and any(type(one) is Tracer and one._scope is value._scope for one in leaves)
 
 
 def _form_of(value: Any) -> tuple[Any, Any]:
@@ -136,7 +142,7 @@ def _pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         return _pulled(call, operands, constants, saved, dict(zip(known, given, strict=True)))
 
     given = [parts[n] for n in known]
-    hand_on(_checkpointed(pulled, operands, constants, saved, given), record, cotangents)
+    hand_on(_checkpointed(call, pulled, operands, constants, saved, given), record, cotangents)
 
 
 def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: list[Any], given: dict[int, Any]) -> list[Any]:
@@ -172,17 +178,23 @@ def _push(record: Record, tangents: Any) -> Any:
         return found
 
     given = tangents_of(record, tangents, operands)
-    return joined(_checkpointed(pushed, operands, constants, saved, given))
+    return joined(_checkpointed(call, pushed, operands, constants, saved, given))
 
 
 def _checkpointed(
-    replay: Callable[..., list[Any]], operands: Sequence[Any], constants: Sequence[Any], saved: Sequence[Any], given: Sequence[Any]
+    call: _Call,
+    replay: Callable[..., list[Any]],
+    operands: Sequence[Any],
+    constants: Sequence[Any],
+    saved: Sequence[Any],
+    given: Sequence[Any],
 ) -> list[Any]:
     """What a replay makes of the inputs and of cotangents or tangents; where it is itself recorded, as a checkpointed call."""
     inputs = list(operands), list(constants), list(saved), list(given)
     with in_scope_of([one for part in inputs for one in part]) as around:
         if around is None or not around.root.keepers:
             return replay(*inputs)
+        replay.__name__ = call.name.removeprefix("checkpoint of ")  # for messages
         found: list[Any] = _called(replay, nothing_saved, *tree.flatten((inputs, {})), [])
     return found
 
@@ -286,12 +298,13 @@ def _of_all_examples(
     inside = [one for one in captured if is_mapped(one, mapping)]
     packed = Packed((leaves, [one._primal for one in inside]), mapping)
 
+    @looks_like(f, "Over examples")
     def of_all(arrays: list[Any], stand_ins: list[Any]) -> Any:
         with again(mapping) as scope:
             found, _ = packed.opened(scope, [*arrays, *stand_ins])
             args, kwargs = tree.unflatten(treedef, found)
             with standing_for(inside, [Mapped(one, scope) for one in stand_ins]):
-                return in_sight(f(*args, **kwargs), scope)
+                return in_sight_again(f"checkpoint of {named(f)}", f(*args, **kwargs), scope, mapping)
 
     given = tree.flatten(((packed.arrays[: len(leaves)], packed.arrays[len(leaves) :]), {}))
     return out_of_sight(_called(of_all, policy, *given, [one for one in captured if not is_mapped(one, mapping)], held), mapping)

@@ -13,12 +13,12 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import StaleTracerError
-from funcgrad.mapped import OPEN, Mapped, across, mapping_of, mapping_scope
+from funcgrad.mapped import OPEN, Mapped, across, contents, mapping_of, mapping_scope
 from funcgrad.replay import end_forward, new_leaves, open_forward
 from funcgrad.rule import CONSTANT_LEAF
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.scopes import scope_of
-from funcgrad.tape import Label, Scope, thread
+from funcgrad.tape import Label, Scope, is_known, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.captured import captured_in, standing_for
@@ -27,9 +27,9 @@ _LABEL = Label("a run on plain values")
 
 
 def captured_by(*functions: Any) -> list[Tracer]:
-    """The tracers and mapped values of this thread's tape that functions close over."""
+    """The tracers and mapped values that functions close over, those that are known in the scope that is open."""
     around = thread.scope
-    return [] if around is None else [one for one in captured_in(list(functions)) if one._scope.records is around.records]
+    return [] if around is None else [one for one in captured_in(list(functions)) if is_known(one._scope, around)]
 
 
 def in_one_scope(values: Sequence[Any]) -> list[Any]:
@@ -146,7 +146,7 @@ def plain_result(f: Callable[..., Any], captured: Sequence[Tracer], name: str) -
     def call(*args: Any) -> Any:
         with underived():
             result = run(*args)
-        if any(type(one) is Tracer for one in tree.leaves(result)):
+        if any(type(inner) is Tracer for one in tree.leaves(result) for inner in contents(one)):
             raise closed_over(name)
         return result
 

@@ -71,7 +71,7 @@ _solution = general(
 )
 
 
-def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
+def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull, users: Sequence[Any] | None = None) -> Any:
     """A value that was computed from plain numbers, as a function of the operands that those were the values of.
 
     Args:
@@ -79,6 +79,7 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
         operands: numbers, arrays and tracers.
         push: `(tangents, ans, operands)` -> the tangent of the answer; a tangent is None where the operand is constant.
         pull: `(ct, ans, operands, wanted)` -> a cotangent for each operand, of its shape; anything where it is not wanted.
+        users: functions of the user's that the two call, whose arrays must stay what they are; looked for in the two if it is not given.
 
     Returns:
         The answer: a tracer if an operand is. The rules get tracers when they are to be differentiated themselves.
@@ -92,15 +93,15 @@ def solution(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> An
         >>> grad(root)(9.0), grad(grad(root))(9.0) == -1 / 108
         (0.16666666666666666, True)
     """
-    return _of_one_example(answer, operands, push, pull)
+    return _of_one_example(answer, operands, push, pull, [push, pull] if users is None else users)
 
 
-def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull) -> Any:
+def _of_operands(answer: Any, operands: Sequence[Any], push: Push, pull: Pull, users: Sequence[Any]) -> Any:
     traced = [one for one in operands if type(one) is Tracer]
     if not traced:
         return answer
     vector = tree.ravel(traced)[0]
-    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(held_in([push, pull], vector._scope)))
+    return _solution(vector, _Rules(raw(answer), operands, push, pull), tuple(held_in(users, vector._scope)))
 
 
 _of_one_example = by_examples(_of_operands)

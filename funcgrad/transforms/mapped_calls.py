@@ -10,10 +10,11 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.mapped import Mapped, is_mapped, mapping_scope
+from funcgrad.mapped import Mapped, contents, is_mapped, mapping_scope
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.values import is_numeric
 from funcgrad.tape import Scope
+from funcgrad.transforms.calls import closed_over
 
 
 def again(mapping: Scope) -> contextlib.AbstractContextManager[Scope]:
@@ -24,6 +25,19 @@ def again(mapping: Scope) -> contextlib.AbstractContextManager[Scope]:
 def in_sight(value: Any, scope: Scope) -> Any:
     """A tree whose numbers and arrays have the axis of the examples in front."""
     return tree.map(lambda one: unhidden(one, scope) if is_numeric(one) else one, value)
+
+
+def in_sight_again(what: str, value: Any, scope: Scope, mapping: Scope) -> Any:
+    """The same for what a function of the user's returned in a mapping that was opened again (`again`).
+
+    Raises:
+        ConcretizationError: it depends on values that the function has from the mapping itself, in a way that is not known. `what` is how
+            the message names the function.
+    """
+    found = in_sight(value, scope)
+    if any(is_mapped(inner, mapping) for one in tree.leaves(found) for inner in contents(one)):
+        raise closed_over(what)
+    return found
 
 
 def out_of_sight(value: Any, scope: Scope) -> Any:

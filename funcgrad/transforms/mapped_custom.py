@@ -12,10 +12,10 @@ from funcgrad.rules.values import is_array
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, zeros
-from funcgrad.transforms.calls import closed_over, mapped_or_looped
+from funcgrad.transforms.calls import mapped_or_looped
 from funcgrad.transforms.captured import captured_in, standing_for
 from funcgrad.transforms.custom_protocol import Call, compare, pair
-from funcgrad.transforms.mapped_calls import Packed, again, in_sight, out_of_sight
+from funcgrad.transforms.mapped_calls import Packed, again, in_sight_again, out_of_sight
 
 
 class _Captured:
@@ -62,15 +62,7 @@ class MappedRules:
             yield scope
 
     def _in_sight(self, what: str, value: Any, scope: Scope) -> Any:
-        """What a function of the user's returned, with the axis of the examples in sight.
-
-        Raises:
-            ConcretizationError: it depends on values that the mapping gave to the code around.
-        """
-        found = in_sight(value, scope)
-        if any(is_mapped(inner, self._mapping) for one in tree.leaves(found) for inner in contents(one)):
-            raise closed_over(f"{what} of {self._name}" if what else self._name)
-        return found
+        return in_sight_again(f"{what} of {self._name}" if what else self._name, value, scope, self._mapping)
 
     def _opened(self, scope: Scope, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The differentiable arguments, for these arrays."""

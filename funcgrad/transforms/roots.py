@@ -17,9 +17,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, bare, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
+from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
@@ -56,7 +57,7 @@ def _pulled(f: Callable[[Values], Vector], operands: Values, wanted: Sequence[bo
     return replaced([None] * len(operands), places, cts)
 
 
-def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector, solve: Solver) -> Vector:
+def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector, solve: Solver, users: Sequence[Any]) -> Vector:
     """The solution of a linear system as a function of the values of its matrix (`forth`; transposed `back`) and of its right hand side."""
     with underived():
         found = solve(forth([underived_value(one) for one in values]), underived_value(b))
@@ -65,16 +66,16 @@ def _linear_solution(forth: Operator, back: Operator, values: Values, b: Vector,
         change, right = _pushed(lambda values: forth(values)(ans), operands[:-1], tangents[:-1]), tangents[-1]
         if change is not None:
             right = -change if right is None else right - change
-        return _linear_solution(forth, back, operands[:-1], right, solve)
+        return _linear_solution(forth, back, operands[:-1], right, solve, users)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
-        multiplier = _linear_solution(back, forth, operands[:-1], ct, solve)
+        multiplier = _linear_solution(back, forth, operands[:-1], ct, solve, users)
         return [*_pulled(lambda values: forth(values)(ans), operands[:-1], wanted[:-1], -multiplier), multiplier]
 
-    return solution(found, [*values, b], push, pull)
+    return solution(found, [*values, b], push, pull, users)
 
 
-def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, solve: Solver) -> Vector:
+def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, solve: Solver, users: Sequence[Any]) -> Vector:
     """A root that was found, as a function of the values that f depends on."""
 
     def forth(values: Values) -> Callable[[Vector], Vector]:
@@ -87,13 +88,13 @@ def _root(f: Callable[[Values, Vector], Vector], found: Vector, values: Values, 
 
     def push(tangents: list[Any], ans: Vector, operands: list[Any]) -> Vector:
         change = _pushed(lambda values: f(values, ans), operands, tangents)
-        return -_linear_solution(forth, back, [ans, *operands], change, solve)
+        return -_linear_solution(forth, back, [ans, *operands], change, solve, users)
 
     def pull(ct: Vector, ans: Vector, operands: list[Any], wanted: list[bool]) -> list[Any]:
-        multiplier = _linear_solution(back, forth, [ans, *operands], ct, solve)
+        multiplier = _linear_solution(back, forth, [ans, *operands], ct, solve, users)
         return _pulled(lambda values: f(values, ans), operands, wanted, -multiplier)
 
-    return solution(found, values, push, pull)
+    return solution(found, values, push, pull, users)
 
 
 def _flat(name: str, value: Any, like: Any, what: str) -> Vector:
@@ -104,6 +105,21 @@ def _flat(name: str, value: Any, like: Any, what: str) -> Vector:
     """
     leaves, treedef = tree.flatten(like)
     return tree.ravel(fitting(name, what, value, treedef, leaves))[0]
+
+
+def _check_mappings(name: str, result: Any, inputs: Any) -> None:
+    """What f returns may depend on the examples of those mappings alone that its inputs do.
+
+    Raises:
+        ConcretizationError: it has mapped values by another way.
+    """
+    if not OPEN:
+        return
+    mappings = [
+        {id(inner._scope) for one in tree.leaves(some) for inner in contents(one) if type(inner) is Mapped} for some in (result, inputs)
+    ]
+    if not mappings[0] <= mappings[1]:
+        raise closed_over(name)
 
 
 def _check_kinds(name: str, what: str, value: Any) -> None:
@@ -178,7 +194,9 @@ def custom_root(
         vector, unravel = tree.ravel(found)
 
         def residual(values: Values, x: Vector) -> Vector:
-            return _flat(name, with_values(f, captured, values, name)(unravel(x)), found, "value of f")
+            value = with_values(f, captured, values, name)(unravel(x))
+            _check_mappings(name, value, (values, x))
+            return _flat(name, value, found, "value of f")
 
         def solved(g: Callable[[Vector], Vector], y: Vector) -> Vector:
             answer = solve_tangents(lambda v: unravel(g(_flat(name, v, found, "argument of g"))), unravel(y))
@@ -186,7 +204,7 @@ def custom_root(
             _check_solution(name, bare(g(x) - y), bare(y))
             return x
 
-        found = unravel(_root(residual, vector, values, solved))
+        found = unravel(_root(residual, vector, values, solved, [f, tangent_solve]))
     return (found, aux) if has_aux else found
 
 
@@ -258,10 +276,11 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     def residual(values: Values, x: Vector) -> Vector:
         arguments = tree.unflatten(treedef, replaced(constants, places, values[: len(places)]))
         after = with_values(f, captured, values[len(places) :], name)(unravel(x), *arguments)
+        _check_mappings(name, after, (values, x))
         return x - _flat(name, after, found, "value of f")
 
     values = in_one_scope([*(leaves[n] for n in places), *captured])
-    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b)))
+    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b), [f]))
 
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:
