@@ -127,6 +127,13 @@ class SwitchRun:
         self._codes = [Code(one) for one in branches]
         self._is_watched = any(one.watched for one in branches)
 
+    @property
+    def text(self) -> str:
+        """The code."""
+        return "\n".join(
+            f"# {one.name}, branch {n}\n{code.text}" for n, (one, code) in enumerate(zip(self.branches, self._codes, strict=True))
+        )
+
     def __call__(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         """Run the branch of that number."""
         n = min(max(int(index), 0), len(self._codes) - 1)

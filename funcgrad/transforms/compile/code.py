@@ -12,7 +12,7 @@ from funcgrad.instructions import Variable
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
-from funcgrad.transforms.compile.blocks import Region, with_blocked_regions
+from funcgrad.transforms.compile.blocks import with_blocked_regions
 from funcgrad.transforms.compile.memory import planned
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.scalars import Scalars
@@ -36,8 +36,8 @@ class Code:
         name = f"<program of {program.name}>"
         linecache.cache[name] = len(self.text), None, self.text.splitlines(True), name
         exec(compile(self.text, name, "exec"), self._namespace)
-        regions = [one.function for one in program.instructions if isinstance(one.function, Region)]
-        self.text = "".join([*(f"{one.text}\n" for one in regions), self.text])
+        parts = [one.function.text for one in program.instructions if hasattr(one.function, "text")]  # regions, loops, branches
+        self.text = "".join([*(f"{one}\n" for one in parts), self.text])
         self._functions: list[Callable[..., Any]] = []
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
@@ -73,25 +73,37 @@ class Code:
     def _source(self, program: Program, is_checked: bool) -> str:
         plan = self._plan
         inputs, buffers = [f"x{n}" for n in range(len(program.inputs))], [f"t{n}" for n in range(len(plan.layout))]
+        parameters = self._parameters(inputs)
         names = dict(zip(program.inputs, inputs, strict=True)) | {one: f"t{n}" for one, n in plan.buffers.items()}
         scalars = None if is_checked else Scalars(program)
         names |= scalars.names if scalars else {}
         writer = Writer(self._namespace, names, plan.buffers, scalars)
-        lines = writer.lines(program.instructions)
-        if program.watched:
-            lines.append(f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(program.watched)))}):")
-            lines.append("    return None")
-        returned = set[Any]()
-        lines.append(f"return ({''.join(self._output(writer, one, returned) + ', ' for one in program.outputs)})")
+        lines = self._lines(writer, program, inputs)
         if scalars:
             lines = [
                 "try:",
                 *(f"    {line}" for line in lines),
                 "except (ArithmeticError, ValueError):",
-                f"    return again({', '.join(inputs)})",
+                f"    return again({', '.join(parameters)})",
             ]
         body = "\n".join(f"        {line}" for line in lines)
-        return f"def make({', '.join(buffers)}):\n    def program({', '.join(inputs)}):\n{body}\n    return program\n"
+        return f"def make({', '.join(buffers)}):\n    def program({', '.join(parameters)}):\n{body}\n    return program\n"
+
+    def _parameters(self, inputs: list[str]) -> list[str]:
+        """The names of the function's parameters."""
+        return inputs
+
+    def _lines(self, writer: Writer, program: Program, inputs: list[str]) -> list[str]:
+        """The body of the function."""
+        lines = [*writer.lines(program.instructions), *self._look(writer, program.watched)]
+        returned = set[Any]()
+        return [*lines, f"return ({''.join(self._output(writer, one, returned) + ', ' for one in program.outputs)})"]
+
+    def _look(self, writer: Writer, watched: Sequence[Variable]) -> list[str]:
+        """Whether derivatives are clean."""
+        if not watched:
+            return []
+        return [f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(watched)))}):", "    return None"]
 
     def _output(self, writer: Writer, value: Any, returned: set[Any]) -> str:
         """An output, with memory of its own."""

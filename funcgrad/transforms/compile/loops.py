@@ -23,6 +23,7 @@ from funcgrad.staged import Recording, Staged, as_kind
 from funcgrad.tape import Label, close_scope, open_scope, thread
 from funcgrad.tracer import TRACERS, Tracer, plain_array
 from funcgrad.transforms.compile.code import Code
+from funcgrad.transforms.compile.loop_code import LoopCode
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.programs import passed
 from funcgrad.transforms.steps import Leaves, Loop
@@ -139,61 +140,53 @@ class LoopRun:
         step: the program of a step.
         test: the program that says whether to go on; None where the number of steps is known.
         counts: how many leaves of the carry, ys and sums there are.
+        rows: how many xs.
         order: the numbers of the steps; None where there is a test, or where it is as many steps back as the first of xs says.
         has_carries: whether the carries are asked for.
     """
 
     is_fresh = True
 
-    def __init__(self, step: Program, test: Program | None, counts: tuple[int, int, int], order: range | None, has_carries: bool) -> None:
+    def __init__(
+        self, step: Program, test: Program | None, counts: tuple[int, int, int], rows: int, order: range | None, has_carries: bool
+    ) -> None:
         self.__name__ = "loop" if test is None else "while_loop"
         self.step, self.test, self.counts, self.order, self.has_carries = step, test, counts, order, has_carries
-        self._code = Code(step)
-        self._test = None if test is None else Code(test)
         self._is_watched = bool(step.watched)
-        n_carry = counts[0]
+        n_carry, n_ys, _ = counts
         outputs = step.outputs
-        self._ys = [_space_of(one) for one in outputs[n_carry : n_carry + counts[1]]]
+        self._ys = [_space_of(one) for one in outputs[n_carry : n_carry + n_ys]]
         self._carries = [_space_of(one) for one in outputs[:n_carry]] if has_carries else []
+        self._code = LoopCode(step, counts, rows, has_carries, test is not None)
+        self._test = None if test is None else Code(test)
+
+    @property
+    def text(self) -> str:
+        """The code."""
+        codes = [self._code] if self._test is None else [self._test, self._code]
+        return "\n".join(f"# {self.__name__}, {self.step.name}\n{one.text}" for one in codes)
 
     def __call__(self, around: Sequence[Any], around_test: Sequence[Any], init: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
         """Run the loop."""
-        n_carry, n_ys, _ = self.counts
-        n_kept = n_carry + n_ys
-        order: Any = range(len(xs[0]))[::-1] if self.order is None and self.test is None else self.order
-        ys = [np.empty((len(order), *shape), dtype) for shape, dtype in self._ys]
-        carries: list[Any]
-        sums: list[Any] = []
-        if self.test is None:
-            carries = [np.empty((len(order), *shape), dtype) for shape, dtype in self._carries]
+        order: Any = range(len(xs[0]))[::-1] if self.order is None and self._test is None else self.order
+        kept: list[Any]
+        if self._test is None:
+            kept = [np.empty((len(order), *shape), dtype) for shape, dtype in self._carries]
+            go_on = None
         else:
-            carries = [Trail(one) for one in init] if self.has_carries else []
-        carry, flag = list(init), 0.0
+            order, go_on = itertools.count(), self._test.take()
+            kept = [Trail(one) for one in init] if self.has_carries else []
+        ys = [np.empty((len(order), *shape), dtype) for shape, dtype in self._ys]
         function = self._code.take()
-        test = None if self._test is None else self._test.take()
-        for i in itertools.count() if order is None else order:
-            if test is not None and not test(*around_test, *carry)[0]:
-                break
-            found = function(*around, *carry, *[x[i] for x in xs])
-            if found is None:
-                flag, sums = np.nan, []
-                break
-            for stack, one in zip(carries, carry):
-                if order is None:
-                    stack.append(one)
-                else:
-                    stack[i] = one
-            carry = found[:n_carry]
-            for stack, one in zip(ys, found[n_carry:]):
-                stack[i] = one
-            sums = _added(sums, found[n_kept:]) if sums else list(found[n_kept:])
+        found = function(*around, *init, *xs, *ys, *kept, order, go_on, around_test)
         self._code.give_back(function)
-        if self._test is not None and test is not None:
-            self._test.give_back(test)
-        sums = sums or [zero_of(one) for one in self.step.outputs[n_kept:]]
-        if type(carry) is list:  # no step was made: these are the arguments
-            carry = [one.copy() if type(one) is np.ndarray else one for one in carry]
-        return (*([float(flag)] if self._is_watched else []), *carry, *ys, *sums, *carries)
+        if self._test is not None and go_on is not None:
+            self._test.give_back(go_on)
+        if found is None:
+            found = (*init, *(zero_of(one) for one in self.step.outputs[self.counts[0] + self.counts[1] :]))
+            return (np.nan, *found[: self.counts[0]], *ys, *found[self.counts[0] :], *kept)
+        sums = [zero_of(self.step.outputs[n - len(found)]) if one is None else one for n, one in enumerate(found) if n >= self.counts[0]]
+        return (*([0.0] if self._is_watched else []), *found[: self.counts[0]], *ys, *sums, *kept)
 
 
 def _space_of(output: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
@@ -205,15 +198,6 @@ def zero_of(output: Any) -> Any:
     kind = output.kind if type(output) is Variable else type(output)
     shape, dtype = _space_of(output)
     return np.zeros(shape, dtype) if kind is np.ndarray else kind(0)
-
-
-def _added(sums: list[Any], addends: Sequence[Any]) -> list[Any]:
-    for n, (total, addend) in enumerate(zip(sums, addends, strict=True)):
-        if type(total) is np.ndarray and total.shape:
-            np.add(total, addend, total)
-        else:
-            sums[n] = total + addend
-    return sums
 
 
 def compiled_loop(
@@ -260,7 +244,7 @@ def compiled_loop(
     inputs = [one._variable for one in (*carry, *row)]
     program, around = closed(inner, loop.name, inputs, outputs)
     test_program, around_test = (None, []) if test is None else _tested(test, outer, consts, init, is_first)
-    run = LoopRun(program, test_program, (len(after), len(ys), len(sums)), order, has_carries)
+    run = LoopRun(program, test_program, (len(after), len(ys), len(sums)), len(row), order, has_carries)
     made = list(outer.call(run, (list(around), around_test, init, list(xs)), {}))
     if program.watched:
         outer.watched.append(made.pop(0))
