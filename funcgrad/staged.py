@@ -28,7 +28,7 @@ from funcgrad.dependence import (
     refuse_shapes,
 )
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Instruction, Variable, replaced
+from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
@@ -102,7 +102,7 @@ class Recording:
         if not options and all(type(one) in NUMBERS for one in values):
             scalar = SCALARS.get(function)
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and not has_array(values):
+        if type(answer) is np.float64 and function is not as_kind and not has_array(values):
             answer = float(answer)
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
             answer = answer.item()
@@ -161,6 +161,8 @@ class Recording:
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
             return Staged(answer, Variable(answer), self)
+        if type(answer) is Trail:
+            return Staged(answer, Variable(answer), self)
         if isinstance(answer, (tuple, list)):
             parts: list[Any] = [None if one is None else self._staged(one) for one in answer]
             return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
@@ -181,6 +183,11 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
     except (ArithmeticError, ValueError):
         answer = function(*values)
         return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
+
+
+def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
+    """A number as one of Python's, one of NumPy's, or an array without axes."""
+    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
 
 
 def picked(condition: bool, x: float, y: float) -> float:

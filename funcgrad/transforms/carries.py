@@ -14,8 +14,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError, TreeError
+from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.staged import Staged
+from funcgrad.tracer import TRACERS, Tracer
 from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.captured import standing_for
@@ -46,6 +48,7 @@ class Code(Loop):
         init: the leaves of the first carry.
         carry, x: the structures.
         steps, budget: see `Loop`.
+        asks: carry -> whether to go on, where `once` may end.
 
     Attributes:
         captured: the tracers that the functions close over.
@@ -65,14 +68,18 @@ class Code(Loop):
         x: tree.TreeDef,
         steps: int = 1,
         budget: float = KEPT_BYTES,
+        asks: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.steps, self.budget, self.y = name, steps, budget, None
         self._once, self._again, self._carry, self._x = once, again, carry, x
-        self._are_weak = [type(raw(one)) in _PYTHON for one in init]
+        self._are_weak = [_kind_of(raw(one)) in _PYTHON for one in init]
         self._spaces = [space_of(one) for one in init]
         self._y_spaces: list[Any] = []
         self._done, self._is_checked, self._may_end = -1, True, once is not again
-        self.captured = [one for one in captured_by(*functions) if type(one) is Tracer]
+        self._asks = asks
+        captured = captured_by(*functions)
+        self.captured = [one for one in captured if type(one) is Tracer]
+        self.staged = [one for one in captured if type(one) is Staged]
         self.reaches = functions
 
     def again(self) -> Loop:
@@ -80,6 +87,29 @@ class Code(Loop):
         loop = copy.copy(self)
         loop._once, loop._is_checked = self._again, False
         return loop
+
+    def test(self) -> Loop | None:
+        """The same carry, and as y whether to go on."""
+        asks = self._asks
+        if asks is None:
+            return None
+        loop = copy.copy(self)
+        loop._once, loop._is_checked, loop._may_end, loop.y = lambda carry, x: (carry, asks(carry)), False, False, None
+        return loop
+
+    def without_test(self) -> Loop:
+        """The steps of a loop that ends itself."""
+        loop = copy.copy(self)
+        loop._once = self._again
+        return loop
+
+    def state(self) -> Any:
+        """How many steps were made."""
+        return self._done
+
+    def restart(self, state: Any) -> None:
+        """The steps since are made once more."""
+        self._done = state
 
     @contextlib.contextmanager
     def running(self, consts: Leaves) -> Iterator[Step]:
@@ -219,7 +249,7 @@ class Code(Loop):
     def widened(self, init: Leaves, wider: WidenedError) -> Leaves:
         """The first carry with a Python number as one of that dtype, from which the loop is to start anew."""
         n, dtype = wider.place, wider.dtype
-        value = init[n].astype(dtype) if type(init[n]) is Tracer else dtype.type(init[n])
+        value = in_kind(init[n], dtype.type, dtype) if type(init[n]) in TRACERS else dtype.type(init[n])
         self._spaces[n], self._are_weak[n] = space_of(value), False
         self.y, self._done = None, -1
         return [*init[:n], value, *init[n + 1 :]]
@@ -227,6 +257,10 @@ class Code(Loop):
     def carried(self, leaves: Leaves) -> Any:
         """The last carry for the user: no array in it must not be written to."""
         return tree.unflatten(self._carry, [one.copy() if type(one) is np.ndarray and not one.flags.writeable else one for one in leaves])
+
+
+def _kind_of(value: Any) -> type:
+    return value.kind if type(value) is Staged else type(value)
 
 
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}

@@ -16,12 +16,15 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import OPEN
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
 from funcgrad.silence import quietly
+from funcgrad.staged import Staged
 from funcgrad.transforms.arguments import checked_function, named
 from funcgrad.transforms.calls import readonly
 from funcgrad.transforms.carries import KEPT_BYTES, NO_TREE, Code, WidenedError, space_of
+from funcgrad.transforms.compile.branches import branched
 from funcgrad.transforms.policies import Policy
 from funcgrad.transforms.recurrence import scanned
 from funcgrad.transforms.segments import plain
@@ -253,13 +256,21 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     def again(carry: Any, x: None) -> tuple[Any, None]:
         return body_fun(carry), None
 
-    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE)
+    def asks(carry: Any) -> Any:
+        return _checked_condition(f"{name}: cond_fun", cond_fun(carry))
+
+    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE, asks=asks)
     found: R = _run(loop, leaves, [], itertools.count())[0]
     return found
 
 
 def _is_true(what: str, value: Any) -> bool:
-    """A condition as Python's.
+    """A condition as Python's."""
+    return bool(_checked_condition(what, value))
+
+
+def _checked_condition(what: str, value: Any) -> Any:
+    """A condition.
 
     Raises:
         InputTypeError: it is not one boolean or number.
@@ -268,7 +279,7 @@ def _is_true(what: str, value: Any) -> bool:
     if shape or not is_number:
         got = f"an array of shape {shape}" if is_number else type(value).__name__
         raise InputTypeError(f"{what} must give one boolean, got {got}: use np.all or np.any")
-    return bool(value)
+    return value
 
 
 # ------------------------------------------------------------------------------------------------ branches
@@ -296,6 +307,9 @@ def cond(pred: Any, true_fun: Callable[..., R], false_fun: Callable[..., R], *op
     """
     checked_function(true_fun, "cond")
     checked_function(false_fun, "cond")
+    if OPEN and type(raw(_checked_condition("cond: pred", pred))) is Staged:
+        chosen: R = branched("cond", raw(pred) != 0, [false_fun, true_fun], operands)
+        return chosen
     return (true_fun if _is_true("cond: pred", pred) else false_fun)(*operands)
 
 
@@ -324,5 +338,9 @@ def switch(index: Any, branches: Sequence[Callable[..., R]], *operands: Any) -> 
         raise InputValueError("switch needs at least one branch")
     for branch in branches:
         checked_function(branch, "switch")
+    number = raw(index)
+    if OPEN and type(number) is Staged and number.dtype.kind in "iu" and not number.shape:
+        chosen: R = branched("switch", number, branches, operands)
+        return chosen
     n = _integer("switch: index", index)
     return branches[min(max(n, 0), len(branches) - 1)](*operands)
