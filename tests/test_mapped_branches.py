@@ -123,6 +123,10 @@ def test_shapes_without_numbers():
     assert eval_shape(lambda x: while_loop(lambda y: y < x, lambda y: y * x, 0.0), number) == number
     assert eval_shape(lambda n, x: fori_loop(0, n, lambda i, c: c * x, 1.0), ShapeDtypeStruct((), int), number) == number
     assert vmap(lambda x: while_loop(lambda y: y < 100.0, lambda y: y * x, x))(np.zeros(0)).shape == (0,)
+    with pytest.raises(InputValueError, match=r"sizes must not be negative, got the shape \(3, -1\)"):
+        ShapeDtypeStruct((3, -1), float)
+    with pytest.raises(TypeError):
+        ShapeDtypeStruct((3.5,), float)  # type: ignore[arg-type]
 
 
 MISUSE: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
