@@ -10,6 +10,7 @@ differentiation".
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,7 +21,7 @@ from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, N
 from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
-from funcgrad.transforms.calls import closed_over
+from funcgrad.transforms.calls import closed_over, own
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
@@ -152,7 +153,7 @@ def custom_root(
 
     Args:
         f: x -> what must be zero, of the structure, shapes and dtypes of x, a tree of floating-point numbers and arrays.
-        initial_guess: where `solve` starts; the root does not depend on it.
+        initial_guess: what `solve` starts from, anything: a number, bounds, None. The root does not depend on it, nor need it be like it.
         solve: `(f, initial_guess)` -> the root. It gets plain values, and so does f in it: any code may find the root, transforms of f as
             well.
         tangent_solve: `(g, y)` -> x with g(x) = y, for a linear function g: f linearized at the root, and its transpose. It must solve for
@@ -189,6 +190,7 @@ def custom_root(
     found = solver(with_values(f, captured, known, name), tree.map(underived_value, initial_guess))
     found, aux = with_aux(name, found) if has_aux else (found, None)
     _check_kinds(name, "the root", found)
+    found = tree.map(own, found)
     if values:
         solve_tangents = plain_result(tangent_solve, captured_by(tangent_solve), name)
         vector, unravel = tree.ravel(found)
@@ -268,6 +270,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     _check_kinds(name, "x0", x0)
     step = plain_result(f, captured, name)
     found = _iterated(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps)
+    found = tree.map(own, found)
     if not places and not captured:
         return found
     vector, unravel = tree.ravel(found)
@@ -285,7 +288,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:
     """Numbers of all leaves put together, for each example."""
-    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], -1)), -1, initial=0.0) for one in leaves]
+    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], math.prod(np.shape(one)[axes:]))), -1, initial=0.0) for one in leaves]
     return functools.reduce(combine, parts) if parts else np.zeros(())
 
 
