@@ -31,7 +31,7 @@ from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
 from funcgrad.primitive import FUNCTIONS, SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
-from funcgrad.tracer import TRACERS, Tracer, innermost_of
+from funcgrad.tracer import TRACERS, Tracer, innermost_of, is_augmented
 
 OPERATORS: dict[str, Any] = {
     "add": np.add,
@@ -292,8 +292,10 @@ class Staged(Tracer):
         found = innermost_of(inputs)
         if type(found) is not Staged:
             return type(found).__array_ufunc__(found, ufunc, method, *inputs, **kwargs)
-        if method == "at" or any(one is not None for one in kwargs.pop("out", ())):
-            return Tracer.__array_ufunc__(self, ufunc, "at", *inputs)
+        out = () if is_augmented(inputs, kwargs) else kwargs.get("out", ())
+        if method == "at" or any(one is not None for one in out):
+            return Tracer.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+        kwargs.pop("out", None)
         if method != "__call__":
             return found.recorded(getattr(ufunc, method), inputs, kwargs)
         where = kwargs.pop("where", True)

@@ -412,6 +412,37 @@ def test_a_training_step_with_its_optimizer():
     np.testing.assert_allclose(compiled[0]["w"], eager[0]["w"], rtol=1e-12)
 
 
+def test_clipping_and_one_hot_rows():
+    clip = optim.clip_by_global_norm(1.0)
+
+    def clipped(gradient: Any) -> Any:
+        return clip.update(gradient, clip.init(gradient), gradient)[0]
+
+    program = jit(clipped)
+    for size in (5.0, 0.0, 0.1, np.inf):
+        gradient = {"a": np.full(3, size, np.float32), "b": 2.0}
+        got, wanted = program(gradient), clipped(gradient)
+        np.testing.assert_array_equal(got["a"], wanted["a"])
+        assert got["a"].dtype == np.float32
+        assert type(got["b"]) is float
+        np.testing.assert_equal(got["b"], wanted["b"])
+    labels = A([0, 2])
+    np.testing.assert_array_equal(jit(lambda n: nn.one_hot(n, 3))(labels), nn.one_hot(labels, 3))
+    np.testing.assert_array_equal(vmap(lambda n: nn.one_hot(n, 3))(labels), nn.one_hot(labels, 3))
+
+
+def test_adding_to_an_array_in_place():
+    def f(x: Any) -> Any:
+        total = np.zeros(3)
+        total += x
+        total *= 2.0
+        return total
+
+    program = jit(f)
+    for x in (X, -X):
+        np.testing.assert_array_equal(program(x), 2.0 * x)
+
+
 # ------------------------------------------------------------------------------------------------ threads
 
 
