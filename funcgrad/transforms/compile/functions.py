@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.mapped import Mapped
 from funcgrad.rules.batching import hidden, unhidden
@@ -40,7 +41,7 @@ class Compiled:
         f: the function of leaves, which gives a tree.
     """
 
-    def __init__(self, name: str, f: Applied, source: Callable[..., Any]) -> None:
+    def __init__(self, name: str, f: Applied, source: Sequence[Any]) -> None:
         self.name, self.f, self._source = name, f, source
         self._entries: dict[Any, tuple[Surroundings, Entry]] = {}
         self._others: dict[Any, Any] = {}
@@ -62,9 +63,16 @@ class Compiled:
             with self._lock:
                 found = self._entries.get(key)
                 if found is None or not found[0].are_same():
-                    if Surroundings(self._source).holds_tracer:
+                    around = Surroundings(self._source)
+                    if around.holds_tracer:
                         return None
+                    states = around.random_states()
                     entry = Entry(self.name, self.f, leaves)
+                    if around.random_states() != states:
+                        raise ConcretizationError(
+                            f"jit of {self.name}: the function draws random numbers, which would be the same at each call: draw them "
+                            "outside, and pass the numbers as an argument"
+                        )
                     found = self._entries[key] = Surroundings(self._source), entry  # as the recording has left them
         return found[1]
 
