@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.primitive import FUNCTIONS
 from funcgrad.staged import Staged
 
 _PYTHON_NUMBERS = frozenset((float, int, complex))
@@ -44,6 +45,9 @@ def plain(value: Any) -> Any:
             number = complex(number) if isinstance(number, np.complexfloating) else float(number)
         return number
     return value
+
+
+FUNCTIONS["plain number"] = plain
 
 
 def like(value: Any, leaf: Any) -> Any:
