@@ -12,12 +12,16 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.tracer import TRACERS, plain_array
 from funcgrad.transforms.arguments import checked_function, named
+from funcgrad.transforms.compile.calls import Match, match_of, whole_of
 from funcgrad.transforms.compile.functions import Compiled
+from funcgrad.transforms.compile.programs import Entry
 from funcgrad.transforms.compile.saved import save
+from funcgrad.transforms.compile.surroundings import Surroundings
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _READY = frozenset({np.ndarray, float, int, bool, complex, np.float64, *TRACERS})
 """Types of leaves that need no look."""
+_REMEMBERED = 3
 
 
 class Jitted:
@@ -28,6 +32,7 @@ class Jitted:
         self._f, self._name = f, named(f)
         self._argnums, self._argnames = argnums, argnames
         self._functions: dict[Any, Compiled] = {}
+        self._calls: list[tuple[Match, Surroundings, Entry, Callable[[Sequence[Any]], Any]]] = []
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -37,8 +42,25 @@ class Jitted:
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function of these arguments, by its program."""
+        for match, around, entry, whole in self._calls:
+            found = match(args, kwargs)
+            if found is not None and around.are_same():
+                return whole(entry.run(found))
         function, leaves = self._taken_apart(args, kwargs)
-        return function(*leaves)
+        answer = function(*leaves)
+        self._remember(args, kwargs, function, leaves)
+        return answer
+
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Compiled, leaves: Sequence[Any]) -> None:
+        """Find the program sooner at the next call like this one."""
+        known = function.known(leaves)
+        if known is None or self._argnums or self._argnames or not all(type(leaf) in _READY for leaf in leaves):
+            return
+        around, entry = known
+        match = match_of(tree.structure((args, kwargs)), leaves)
+        others = [one for one in self._calls if one[2] is not entry and one[1].are_same()][:_REMEMBERED]
+        if match is not None:
+            self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any]]:
         """The function of leaves for a structure of arguments, and the leaves."""
@@ -161,6 +183,7 @@ class Jitted:
     def cache_clear(self) -> None:
         """Forget all programs."""
         self._functions.clear()
+        self._calls = []
 
 
 def _readable(path: str) -> str:
