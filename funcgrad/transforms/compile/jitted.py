@@ -13,13 +13,17 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.tracer import TRACERS, plain_array
 from funcgrad.transforms.arguments import checked_function, named
+from funcgrad.transforms.compile.calls import Match, match_of, whole_of
 from funcgrad.transforms.compile.functions import Compiled
+from funcgrad.transforms.compile.programs import Entry
 from funcgrad.transforms.compile.saved import save
+from funcgrad.transforms.compile.surroundings import Surroundings
 
 P = ParamSpec("P")
 R = TypeVar("R")
 _READY = frozenset({np.ndarray, float, int, bool, complex, np.float64, *TRACERS})
 """Types of leaves that need no look."""
+_REMEMBERED = 3
 
 
 class Jitted(Generic[P, R]):
@@ -34,6 +38,7 @@ class Jitted(Generic[P, R]):
         self._also_argnums = tuple(named_ones.index(name) for name in argnames if name in named_ones)
         self._also_argnames = tuple(named_ones[n] for n in argnums if -len(named_ones) <= n < len(named_ones))
         self._functions: dict[Any, Compiled] = {}
+        self._calls: list[tuple[Match, Surroundings, Entry, Callable[[Sequence[Any]], Any]]] = []
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -43,8 +48,25 @@ class Jitted(Generic[P, R]):
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The function of these arguments, by its program."""
+        for match, around, entry, whole in self._calls:
+            found = match(args, kwargs)
+            if found is not None and around.are_same():
+                return whole(entry.run(found))  # type: ignore[no-any-return]
         function, leaves = self._taken_apart(args, kwargs)
-        return function(*leaves)  # type: ignore[no-any-return]
+        answer = function(*leaves)
+        self._remember(args, kwargs, function, leaves)
+        return answer  # type: ignore[no-any-return]
+
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Compiled, leaves: Sequence[Any]) -> None:
+        """Find the program sooner at the next call like this one."""
+        known = function.known(leaves)
+        if known is None or self._argnums or self._argnames or not all(type(leaf) in _READY for leaf in leaves):
+            return
+        around, entry = known
+        match = match_of(tree.structure((args, kwargs)), leaves)
+        others = [one for one in self._calls if one[2] is not entry and one[1].are_same()][:_REMEMBERED]
+        if match is not None:
+            self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any]]:
         """The function of leaves for a structure of arguments, and the leaves."""
@@ -172,6 +194,7 @@ class Jitted(Generic[P, R]):
     def cache_clear(self) -> None:
         """Forget all programs."""
         self._functions.clear()
+        self._calls = []
 
 
 def _positional(f: Callable[..., Any]) -> list[str]:

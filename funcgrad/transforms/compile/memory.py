@@ -57,6 +57,8 @@ def takes_out(instruction: Instruction) -> bool:
         return not instruction.options and all(
             isinstance(one, (Variable, np.ndarray)) and one.dtype == output.dtype for one in instruction.args
         )
+    if getattr(function, "takes_out", False):
+        return True
     return (is_elementwise(function) and not instruction.options) or (function in _REDUCTIONS and len(instruction.args) == 1)
 
 
