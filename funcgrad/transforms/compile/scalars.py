@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.primitive import EXPRESSIONS, SCALARS
-from funcgrad.staged import picked
+from funcgrad.staged import as_kind, picked
 from funcgrad.transforms.compile.program import Program
 
 _REALS = (float, int, bool)
@@ -174,6 +174,8 @@ class Scalars:
         """
         output = instruction.output
         form = self._form(instruction)
+        if instruction.function is as_kind and output.kind in _REALS:
+            return f"{output.kind.__name__}({text(instruction.args[0])})"
         if form is None:
             return None
         is_call = form in self._calls
