@@ -309,7 +309,7 @@ def cond(pred: Any, true_fun: Callable[..., R], false_fun: Callable[..., R], *op
     checked_function(false_fun, "cond")
     condition: Any = raw(_checked_condition("cond: pred", pred))
     if OPEN and type(condition) is Staged:
-        number = condition if condition.dtype == bool else condition != 0
+        number = condition if condition.dtype == bool else np.not_equal(condition, 0)
         chosen: R = branched("cond", number, [false_fun, true_fun], operands)
         return chosen
     return (true_fun if _is_true("cond: pred", pred) else false_fun)(*operands)
