@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.mapped import OPEN, TRACERS, bare
+from funcgrad.mapped import OPEN, TRACERS, Mapped
 from funcgrad.ops.elementwise import exp, where
 from funcgrad.ops.elementwise import sigmoid as sigmoid
 from funcgrad.ops.extremes import logsumexp
@@ -72,11 +72,33 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
 
 def _checked_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     if labels.ndim < logits.ndim and labels.size:
-        # As unsigned numbers negative labels are huge: one pass finds both ends.
-        classes = logits.shape[-1]
-        if _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
-            raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
+        checked_labels(labels, logits.shape[-1])
     return _cross_entropy(logits, labels)
+
+
+def checked_labels(labels: Any, classes: int) -> Any:
+    """Integer labels, all of which name a class.
+
+    Raises:
+        InputValueError: one does not.
+    """
+    # As unsigned numbers negative labels are huge: one pass finds both ends.
+    if labels.size and _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
+        raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
+    return labels
+
+
+def places_of(labels: Any, offsets: Any, classes: int) -> Any:
+    """Where the labels' chances stand among those of all rows, which begin at the offsets."""
+    return offsets + checked_labels(labels, classes).ravel()
+
+
+def slope_of(chances: Any, places: Any, rows: Any) -> Any:
+    """The slope of the cross-entropy."""
+    slope = chances.copy()
+    slope.reshape(-1)[places] -= 1.0
+    slope /= rows
+    return slope
 
 
 def _value_and_slope(logits: Any, labels: Any) -> tuple[Any, Any]:
@@ -121,6 +143,15 @@ _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * s
 declare("softmax_cross_entropy", "general", _checked_cross_entropy)
 
 
+def _with_checked_contents(labels: Any, classes: int) -> Any:
+    """Labels of examples, after a look at all of them: now, or whenever a program that is recorded runs."""
+    if type(labels) is Mapped:
+        return Mapped(_with_checked_contents(labels._primal, classes), labels._scope)
+    if type(labels) is Staged:
+        return labels.recorded(checked_labels, (labels, classes), {})
+    return checked_labels(np.asarray(labels), classes) if type(labels) not in TRACERS else labels
+
+
 def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
     """The same where examples are mapped, composed."""
     shape = logits.shape
@@ -132,9 +163,7 @@ def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
             f"softmax_cross_entropy: logits of shape {shape} go with integer labels of shape {shape[:-1]} (classes) or with labels of "
             f"shape {shape} (weights), got {labels.shape} of dtype {labels.dtype}"
         )
-    plain = np.asarray(bare(labels))
-    if plain.size and not (plain.min() >= 0 and plain.max() < shape[-1]):
-        raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {plain.min()} to {plain.max()}")
+    labels = _with_checked_contents(labels, shape[-1])
     picked = np.take_along_axis(logits, np.expand_dims(labels, -1), -1)
     return np.sum(logsumexp(logits, -1, True) - picked) / rows
 

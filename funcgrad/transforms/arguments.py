@@ -149,10 +149,10 @@ def zeros(value: Any) -> Any:
     """The zero of the space of a leaf or an output: 0.0 for a Python float, an array of its shape and dtype else."""
     value = raw(value)
     if type(value) is Staged and value.kind is not np.ndarray:
-        return 0.0 if value.is_number else value.dtype.type(0)
+        return 0.0 if value.kind is float else value.dtype.type(0)
     if isinstance(value, np.ndarray) or type(value) in _VALUES:
         return np.zeros(value.shape, value.dtype)
-    return value.dtype.type(0) if isinstance(value, np.generic) else 0.0
+    return value.dtype.type(0) if isinstance(value, np.generic) else np.complex128(0) if type(value) is complex else 0.0
 
 
 _ONE = np.float64(1.0)
@@ -164,10 +164,10 @@ def ones(value: Any) -> Any:
     if type(value) is np.float64:
         return _ONE
     if type(value) is Staged and value.kind is not np.ndarray:
-        return 1.0 if value.is_number else value.dtype.type(1)
+        return 1.0 if value.kind is float else value.dtype.type(1)
     if isinstance(value, np.ndarray) or type(value) in _VALUES:
         return np.ones(value.shape, value.dtype)
-    return value.dtype.type(1) if isinstance(value, np.generic) else 1.0
+    return value.dtype.type(1) if isinstance(value, np.generic) else np.complex128(1) if type(value) is complex else 1.0
 
 
 def _type_of(value: Any) -> type:

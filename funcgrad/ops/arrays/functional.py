@@ -11,7 +11,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped
+from funcgrad.mapped import LAYERS, OPEN, Mapped, is_mapped
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.structural import broadcast_to, expand_dims, moveaxis, normalized, reshape, stack
 from funcgrad.ops.updates import at
@@ -56,7 +56,7 @@ def _looped_picking(scope: Scope, call: Callable[..., Any], *args: Any) -> Any:
 
 def _differs(value: Any, scope: Scope) -> bool:
     """Whether a value is another one for each example of a mapping."""
-    while type(value) in TRACERS:
+    while type(value) in LAYERS:
         if is_mapped(value, scope):
             return True
         value = value._primal

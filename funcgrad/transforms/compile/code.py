@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Variable
+from funcgrad.instructions import Instruction, Variable
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
 from funcgrad.staged import on_numbers
 from funcgrad.transforms.compile.blocks import with_blocked_regions
-from funcgrad.transforms.compile.memory import planned
+from funcgrad.transforms.compile.memory import Plan, is_view, planned
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.scalars import Scalars
 from funcgrad.transforms.compile.writer import Writer
@@ -30,7 +30,13 @@ class Code:
         self._program = program
         program = with_blocked_regions(program)
         self._plan = planned(program)
-        self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean, "on_numbers": on_numbers, "again": self._again}
+        self._namespace: dict[str, Any] = {
+            "copy": np.array,
+            "vdot": np.vdot,
+            "are_clean": are_clean,
+            "on_numbers": on_numbers,
+            "again": self._again,
+        }
         self._checked: Code | None = None
         self.text = self._source(program, is_checked)
         name = f"<program of {program.name}>"
@@ -78,7 +84,9 @@ class Code:
         scalars = None if is_checked else Scalars(program)
         names |= scalars.names if scalars else {}
         writer = Writer(self._namespace, names, plan.buffers, scalars)
-        lines = self._lines(writer, program, inputs)
+        views, rest = _parted(program.instructions, plan)
+        made = [f"    {line}\n" for line in writer.lines(views) if not line.startswith("#")]
+        lines = self._lines(writer, program.with_instructions(rest), inputs)
         if scalars:
             lines = [
                 "try:",
@@ -87,7 +95,7 @@ class Code:
                 f"    return again({', '.join(parameters)})",
             ]
         body = "\n".join(f"        {line}" for line in lines)
-        return f"def make({', '.join(buffers)}):\n    def program({', '.join(parameters)}):\n{body}\n    return program\n"
+        return f"def make({', '.join(buffers)}):\n{''.join(made)}    def program({', '.join(parameters)}):\n{body}\n    return program\n"
 
     def _parameters(self, inputs: list[str]) -> list[str]:
         """The names of the function's parameters."""
@@ -101,9 +109,7 @@ class Code:
 
     def _look(self, writer: Writer, watched: Sequence[Variable]) -> list[str]:
         """Whether derivatives are clean."""
-        if not watched:
-            return []
-        return [f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(watched)))}):", "    return None"]
+        return _nan_check(writer, list(dict.fromkeys(watched)))
 
     def _output(self, writer: Writer, value: Any, returned: set[Any]) -> str:
         """An output, with memory of its own."""
@@ -113,6 +119,33 @@ class Code:
         is_shared = value in self._plan.shared or value in returned
         returned.add(value)
         return f"copy({text})" if is_shared and value.kind is np.ndarray else text
+
+
+def _nan_check(writer: Writer, watched: Sequence[Variable]) -> list[str]:
+    """A sum of squares is NaN if a term is, and takes one pass without a temporary array."""
+    plain = [one for one in watched if one.kind is np.ndarray and one.dtype.char in "fd"]
+    others = [one for one in watched if one not in plain]
+    lines = []
+    if plain:
+        lines = [f"s = {' + '.join(f'vdot({name}, {name})' for name in map(writer.name, plain))}", "if s != s:", "    return None"]
+    if others:
+        lines += [f"if not are_clean({', '.join(map(writer.name, others))}):", "    return None"]
+    return lines
+
+
+def _parted(instructions: Sequence[Instruction], plan: Plan) -> tuple[list[Instruction], list[Instruction]]:
+    """The views of buffers, which are made once, and the other instructions."""
+    parts: tuple[list[Instruction], list[Instruction]] = ([], [])
+    fixed: set[Variable] = set()
+    for one in instructions:
+        source = one.args[0] if one.args and type(one.args[0]) is Variable else None
+        is_whole = source in plan.buffers
+        is_early = is_whole and one.function is np.reshape and len(one.args) == 2 and not one.options  # a view, of a whole buffer
+        is_early = is_early or ((is_whole or source in fixed) and is_view(one))
+        if is_early:
+            fixed.add(one.output)
+        parts[not is_early].append(one)
+    return parts
 
 
 def are_clean(*values: Any) -> bool:

@@ -169,7 +169,8 @@ class Halves:
                 after.update(instruction.outputs)
         known = {*program.inputs}
         wanted = [one for instruction in parts[1] for one in instruction.inputs] + [*program.outputs[len(cts) :], *program.watched]
-        kept = [one for one in dict.fromkeys(wanted) if type(one) is Variable and one not in after and one not in known]
+        variables = dict.fromkeys(one for one in wanted if type(one) is Variable)
+        kept = [one for one in variables if one not in after and one not in known]
         before = [one for one in program.watched if one not in after]
         first = Program(of.name, program.inputs[:count], parts[0], [*program.outputs[: len(cts)], *kept], before)
         inputs = [*program.inputs[:count], *kept, *program.inputs[count:]]
