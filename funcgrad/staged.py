@@ -70,6 +70,7 @@ class Recording:
         is_careful: whether derivatives are recorded with strong zeros: then nothing need be watched.
         watched: variables in which a NaN means that the careful program must answer instead.
         holds: constants that must not change while the program lives.
+        instead: the recording of a branch that runs on this one's values, and must have what is computed from them.
     """
 
     def __init__(self, scope: Scope, is_careful: bool) -> None:
@@ -78,6 +79,7 @@ class Recording:
         self.is_careful = is_careful
         self.watched: list[Staged] = []
         self.holds = Holds()
+        self.instead: Recording | None = None
         self._inside: set[Any] = set()
 
     def input(self, value: Any) -> Staged:
@@ -86,6 +88,8 @@ class Recording:
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Record a call, at least one of whose arguments is staged."""
+        if self.instead is not None:
+            return self.instead.call(function, args, options)
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
             return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
@@ -128,6 +132,8 @@ class Recording:
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
+        if self.instead is not None:
+            return self.instead.call(function, args, {})  # type: ignore[no-any-return]
         len(self.scope.records)
         answer = on_numbers(function, scalar, [one._value if type(one) is Staged else one for one in args])
         variable = Variable(answer)

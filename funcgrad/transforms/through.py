@@ -15,9 +15,10 @@ from funcgrad.ops.operators import in_kind
 from funcgrad.replay import FRUGAL_BYTES
 from funcgrad.rules.values import raw
 from funcgrad.tape import thread
+from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import on_behalf
-from funcgrad.transforms.compile.loops import kind_of
+from funcgrad.transforms.compile.loops import converted, kind_of
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.segments import Call, Results, Segment, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
@@ -57,7 +58,8 @@ class Pulled(Loop):
             if isinstance(carry[n], np.generic):
                 carry[n] = float(carry[n])
             elif kind_of(raw(carry[n])) is np.float64:
-                carry[n] = in_kind(carry[n], float, carry[n].dtype)
+                one = carry[n]
+                carry[n] = in_kind(one, float, one.dtype) if type(one) is Tracer else converted(one, float, one.dtype)
         return with_records(self.call, consts[:n_consts], carry, rows[:n_xs], numbers, record_size, bool(self.carries))
 
     def through(self, segment: Segment, consts: Leaves, ct: Leaves, rows: Leaves, numbers: range) -> tuple[Leaves, list[Leaves], Leaves]:

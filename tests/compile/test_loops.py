@@ -332,3 +332,12 @@ def test_strong_zeros_in_a_branch():
         for x in (2.0, 0.0, -1.0):
             for y in (1.0, -1.0):
                 assert program(x, y) == f(x, y)
+
+
+def test_only_the_chosen_branch_runs():
+    once: Any = jit(lambda x: cond(np.sum(x) > 0.0, lambda y: np.sin(x), lambda y: np.cos(y) + np.sin(x), x))
+    often: Any = jit(lambda x: fori_loop(0, 9, lambda i, c: cond(np.sum(x) > c, lambda: np.sum(np.sin(x)), lambda: c), 0.5))
+    for program in (once, often):
+        source = "\n".join(line for line in program.source(H).splitlines() if not line.lstrip().startswith("#"))
+        assert "sin(" in source
+        assert "sin(" not in source[source.rindex("def make") :]

@@ -37,12 +37,14 @@ class _Simplified:
         self._instead: dict[Variable, Any] = {}
         watched = set(program.watched)
         for one in program.instructions:
-            args, options = self._now(one.args), self._now(one.options)
+            args, options = one.args, one.options
+            if self._instead and not self._instead.keys().isdisjoint(one.inputs):
+                args, options = self._now(args), self._now(options)
             found = self._simple(one, args, options)
             if found is not None and one.output in watched and type(found) is not Variable:
                 found = None  # what is watched is a value of the program
             if found is None:
-                self.add(Instruction(one.function, args, options, one.output, one.line))
+                self.add(one if args is one.args else Instruction(one.function, args, options, one.output, one.line))
             else:
                 self._instead[one.output] = found
         outputs, self.watched = self._now(program.outputs), self._now(program.watched)
@@ -54,6 +56,9 @@ class _Simplified:
     def add(self, instruction: Instruction) -> None:
         """The next instruction."""
         self.instructions.append(instruction)
+        if type(instruction.output) is Variable:
+            self.makers[instruction.output] = instruction
+            return
         for one in instruction.outputs:
             self.makers[one] = instruction
 
@@ -64,7 +69,7 @@ class _Simplified:
 
     def _simple(self, one: Instruction, args: Any, options: Any) -> Any:
         """What stands for the output of an instruction: a variable, which a new instruction may make, or a constant; None for itself."""
-        output = one.output
+        output, first = one.output, one
         for _ in range(8):  # each rule may open the way for another one
             if type(output) is not Variable:
                 return None
@@ -77,7 +82,7 @@ class _Simplified:
             one, args, options = found, found.args, found.options
         else:
             return None
-        if one.output is not output or one.function is None:
+        if one is first or one.output is not output or one.function is None:
             return None
         return self._made(one, args, options)
 

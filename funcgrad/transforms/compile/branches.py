@@ -157,7 +157,7 @@ def _recorded(name: str, index: Staged, branches: Sequence[Branch], values: Sequ
     for is_last in (False, True):  # the first time shows the kinds of all
         programs, around = [], []
         for n, branch in enumerate(branches):
-            with inside(outer, name) as inner:
+            with inside(outer, name, is_branch=True) as inner:
                 leaves, structure = tree.flatten(branch(*values))
                 if treedef is None:
                     treedef, kinds = structure, [_Kind(one) for one in leaves]

@@ -35,11 +35,13 @@ class Inner(Recording):
     """The recording of a part of a program that runs many times, or perhaps not at all.
 
     Attributes:
+        outer: the recording around.
         around: staged values of the recordings around that it uses, by their variables.
     """
 
     def __init__(self, outer: Recording, scope: Any) -> None:
         super().__init__(scope, outer.is_careful)
+        self.outer = outer
         self.holds = outer.holds
         self.around: dict[Variable, Staged] = {}
 
@@ -69,16 +71,25 @@ class Inner(Recording):
 
 
 @contextlib.contextmanager
-def inside(outer: Recording, name: str) -> Iterator[Inner]:
-    """Record inside of another recording."""
+def inside(outer: Recording, name: str, is_branch: bool = False) -> Iterator[Inner]:
+    """Record inside of another recording. All that a branch computes is to be computed there, as it may not be asked for."""
     before = thread.scope
     if before is None or before.records is not outer.scope.records or before.depth < outer.scope.depth:
         thread.scope = outer.scope
     scope = open_scope(Label(name), Tracer)
     scope.is_recorded = False
+    inner = Inner(outer, scope)
+    others: list[tuple[Recording, Recording | None]] = []
+    recording: Recording | None = outer
+    while is_branch and recording is not None:
+        others.append((recording, recording.instead))
+        recording.instead = inner
+        recording = recording.outer if isinstance(recording, Inner) else None
     try:
-        yield Inner(outer, scope)
+        yield inner
     finally:
+        for recording, instead in others:
+            recording.instead = instead
         close_scope(scope)
         thread.scope = before
 

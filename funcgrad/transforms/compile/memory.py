@@ -99,9 +99,9 @@ def planned(program: Program) -> Plan:
             if one.kind is np.ndarray:
                 for source in sources[one]:
                     last[source] = n
-    kept = {source for one in (*program.outputs, *program.watched) if type(one) is Variable for source in sources[one]}
+    kept = {source for one in (*program.outputs, *program.watched) if type(one) is Variable for source in sources.get(one, (one,))}
     returned = {one for one in program.outputs if type(one) is Variable}
-    plan = Plan({}, [], [], {one for one in returned if sources[one] != {one} or one in program.inputs})
+    plan = Plan({}, [], [], {one for one in returned if sources.get(one, {one}) != {one} or one in program.inputs})
     free: list[int] = []
     dying: dict[int, list[Variable]] = {}
     for one, n in last.items():
@@ -134,15 +134,18 @@ def planned(program: Program) -> Plan:
 
 
 def _sources(program: Program) -> dict[Variable, set[Variable]]:
-    """For each variable those whose memory it may lie in: itself, where it has its own."""
+    """For each variable that is an array those whose memory it may lie in: itself, where it has its own."""
     sources = {one: {one} for one in program.inputs}
     for instruction in program.instructions:
         if type(instruction.output) is Variable and instruction.output.kind is not np.ndarray:
-            sources[instruction.output] = {instruction.output}
             continue
         is_own = is_fresh(instruction)
         is_view = instruction.function is np.broadcast_to  # of numbers too, and read-only
-        found = set() if is_own else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources[one]}
+        found = (
+            set()
+            if is_own
+            else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources.get(one, (one,))}
+        )
         several = len(instruction.outputs) > 1
         for output in instruction.outputs:
             sources[output] = (
