@@ -152,7 +152,10 @@ class Recording:
             return NotImplemented
         finally:
             self._inside.discard(function)
-        plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        try:
+            plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        except Exception:
+            return found  # staged values that it closes over do not go together with plain arguments
         if is_same(replaced(found, _value, Staged), plain):
             return found
         del self.instructions[before:]
