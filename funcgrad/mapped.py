@@ -72,7 +72,8 @@ class Mapped(Tracer):
     def __bool__(self) -> NoReturn:  # noqa: PLE0304 - it raises
         self._refuse(
             "bool() (an if, a while, and, or, not)",
-            "use np.where(condition, a, b) instead of if, & | ~ instead of and, or, not, and instead of x[mask] np.where(mask, x, 0.0)",
+            "use np.where(condition, a, b) or funcgrad.cond instead of if, funcgrad.while_loop instead of while, & | ~ instead of and, or, "
+            "not, and instead of x[mask] np.where(mask, x, 0.0)",
         )
 
     def __repr__(self) -> str:

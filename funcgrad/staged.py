@@ -9,8 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -29,9 +28,10 @@ from funcgrad.dependence import (
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.primitive import FUNCTIONS, SCALARS
+from funcgrad.numbers import COMPARED, as_kind, on_numbers
+from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
-from funcgrad.tracer import TRACERS, Tracer, innermost_of
+from funcgrad.tracer import TRACERS, Tracer, innermost_of, is_augmented
 
 OPERATORS: dict[str, Any] = {
     "add": np.add,
@@ -56,8 +56,6 @@ COMPARISONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
-"""Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -185,28 +183,6 @@ def _target(made: Any) -> Any:
     return made if made is None else made._variable
 
 
-def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """An elementwise function of Python numbers: by Python, or by NumPy where Python raises."""
-    try:
-        return scalar(*values)
-    except (ArithmeticError, ValueError):
-        answer = function(*values)
-        return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
-
-
-def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
-    """A number as one of Python's, one of NumPy's, or an array without axes."""
-    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
-
-
-def picked(condition: bool, x: float, y: float) -> float:
-    """np.where of numbers."""
-    return x if condition else y
-
-
-FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
-
-
 def _writeable(constant: np.ndarray) -> np.ndarray:
     """A constant as SciPy takes it: some of its functions want to be allowed to write into what they only read."""
     return constant if constant.flags.writeable else np.array(constant)
@@ -301,8 +277,10 @@ class Staged(Tracer):
         found = innermost_of(inputs)
         if type(found) is not Staged:
             return type(found).__array_ufunc__(found, ufunc, method, *inputs, **kwargs)
-        if method == "at" or any(one is not None for one in kwargs.pop("out", ())):
-            return Tracer.__array_ufunc__(self, ufunc, "at", *inputs)
+        out = () if is_augmented(inputs, kwargs) else kwargs.get("out", ())
+        if method == "at" or any(one is not None for one in out):
+            return Tracer.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+        kwargs.pop("out", None)
         if method != "__call__":
             return found.recorded(getattr(ufunc, method), inputs, kwargs)
         where = kwargs.pop("where", True)
@@ -396,6 +374,6 @@ def _power(x: Any, y: Any) -> Any:
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=NUMBERS_COMPARED[_name]))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))

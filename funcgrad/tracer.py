@@ -16,7 +16,7 @@ from funcgrad.primitive import OPERATIONS, operation_of
 from funcgrad.tape import Scope, Tangent
 
 
-def _is_augmented(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
+def is_augmented(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Whether a call is `array += tracer` or its like, which comes as out=array: Python gives the name to the result."""
     out = options.get("out", ())
     return len(options) == len(out) == 1 and len(inputs) == 2 and type(out[0]) is np.ndarray and out[0] is inputs[0]
@@ -91,7 +91,7 @@ class Tracer:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__":
             operation = OPERATIONS.get(ufunc) or operation_of(ufunc)
-            if not kwargs or _is_augmented(inputs, kwargs):
+            if not kwargs or is_augmented(inputs, kwargs):
                 return operation(*inputs)
             return self._with_options(ufunc, operation, inputs, kwargs)
         if method == "at":

@@ -150,11 +150,12 @@ class Code(Loop):
         """
         once, carry_tree, x_tree = self._once, self._carry, self._x
         is_leaf, x_is_leaf = carry_tree is tree.LEAF, x_tree is tree.LEAF
-        unflatten, ndarray = tree.unflatten, np.ndarray
+        unflatten = tree.unflatten
+        has_shape = y_has_shape = False
         kind = y_kind = shape = dtype = y_shape = y_dtype = None
 
         def step(carry: Leaves, row: Leaves) -> Any:
-            nonlocal kind, y_kind, shape, dtype, y_shape, y_dtype
+            nonlocal kind, y_kind, has_shape, y_has_shape, shape, dtype, y_shape, y_dtype
             self._done += 1
             found = once(carry[0] if is_leaf else unflatten(carry_tree, carry), row[0] if x_is_leaf else unflatten(x_tree, row))
             if type(found) is tuple and len(found) == 2:
@@ -165,10 +166,10 @@ class Code(Loop):
                 y_value = y._primal if type(y) is Tracer and within is None else y
                 # the usual case: a leaf each, of the types in the step before
                 is_same = type(value) is kind and type(y_value) is y_kind
-                if is_same and (kind is not ndarray or (value.shape == shape and value.dtype is dtype)):
+                if is_same and (not has_shape or (value.shape == shape and value.dtype is dtype)):
                     if y is None:
                         return [after], [], []
-                    if y_kind is not ndarray or (y_value.shape == y_shape and y_value.dtype is y_dtype):
+                    if not y_has_shape or (y_value.shape == y_shape and y_value.dtype is y_dtype):
                         return [after], [y], []
             elif found is None and self._may_end:
                 return None
@@ -177,6 +178,7 @@ class Code(Loop):
                 leaves, ys = ([stand_ins.get(id(one), one) for one in part] for part in (leaves, ys))
             if is_leaf and (self.y is tree.LEAF or self.y is NO_TREE):
                 kind, y_kind = type(raw(leaves[0])), type(raw(ys[0]) if ys else None)
+                has_shape, y_has_shape = kind in _SHAPED, y_kind in _SHAPED
                 _, shape, dtype = self._spaces[0]
                 _, y_shape, y_dtype = self._y_spaces[0] if ys else (None, None, None)
             return leaves, ys, []
@@ -194,6 +196,9 @@ class Code(Loop):
         ys, y_tree = tree.flatten(found[1])
         if self.y is None:
             self.y, self._y_spaces = NO_TREE if y_tree == NO_TREE else y_tree, [space_of(one) for one in ys]
+            for path, one, space in zip(y_tree.paths(), ys, self._y_spaces, strict=True):
+                if not space.is_number:
+                    raise InputTypeError(f"{self.name}: y{path} must be a number or an array, got {type(one).__name__}")
         elif y_tree is not self.y and y_tree != self.y:
             self._refuse_structure("y must have one structure in all steps", self.y, y_tree)
         if within is not None:
@@ -263,6 +268,8 @@ def _kind_of(value: Any) -> type:
     return value.kind if type(value) is Staged else type(value)
 
 
+_SHAPED = frozenset({np.ndarray, *TRACERS})
+"""Types of values of any shape and dtype."""
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
 _WIDER = {"b": "", "i": "iu", "f": "fc", "c": "c"}
 """Which kinds of dtype a Python number may get by the first step, by the kind that it has."""

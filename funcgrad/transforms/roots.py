@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import functools
 import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -21,7 +22,7 @@ from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, N
 from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
-from funcgrad.transforms.calls import closed_over
+from funcgrad.transforms.calls import closed_over, own
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
 from funcgrad.transforms.compile.loops import staged_in
 from funcgrad.transforms.compile.solvers import solved_by
@@ -155,7 +156,7 @@ def custom_root(
 
     Args:
         f: x -> what must be zero, of the structure, shapes and dtypes of x, a tree of floating-point numbers and arrays.
-        initial_guess: where `solve` starts; the root does not depend on it.
+        initial_guess: what `solve` starts from, anything: a number, bounds, None. The root does not depend on it, nor need it be like it.
         solve: `(f, initial_guess)` -> the root. It gets plain values, and so does f in it: any code may find the root, transforms of f as
             well.
         tangent_solve: `(g, y)` -> x with g(x) = y, for a linear function g: f linearized at the root, and its transpose. It must solve for
@@ -192,6 +193,7 @@ def custom_root(
     found = solver(with_values(f, captured, known, name), tree.map(underived_value, initial_guess))
     found, aux = with_aux(name, found) if has_aux else (found, None)
     _check_kinds(name, "the root", found)
+    found = tree.map(own, found)
     if values:
         solve_tangents = plain_result(tangent_solve, captured_by(tangent_solve), name)
         vector, unravel = tree.ravel(found)
@@ -280,6 +282,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     _check_kinds(name, "x0", x0)
     step = plain_result(f, captured, name)
     found = _iterated_anywhere(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps, [*leaves, *captured])
+    found = tree.map(own, found)
     if not places and not captured:
         return found
     vector, unravel = tree.ravel(found)
@@ -328,7 +331,7 @@ def _iterated_anywhere(name: str, step: Callable[[Any], Any], x: Any, tol: float
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:
     """Numbers of all leaves put together, for each example."""
-    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], -1)), -1, initial=0.0) for one in leaves]
+    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], math.prod(np.shape(one)[axes:]))), -1, initial=0.0) for one in leaves]
     return functools.reduce(combine, parts) if parts else np.zeros(())
 
 

@@ -17,7 +17,7 @@ from funcgrad.instructions import Instruction, Variable, replaced
 from funcgrad.ops.indexing import elements_of
 from funcgrad.ops.operators import in_kind
 from funcgrad.transforms.compile.blocks import SMALLEST
-from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.program import Program, copied
 
 _COMMUTATIVE = frozenset({np.add, np.multiply, np.maximum, np.minimum, np.equal, np.not_equal})
 _PAIRS = frozenset({*_COMMUTATIVE, np.subtract, np.divide, np.less, np.less_equal, np.greater, np.greater_equal})
@@ -95,15 +95,6 @@ class _Simplified:
         output = copied(like)
         self.add(Instruction(function, args, {}, output, of.line))
         return output
-
-
-def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
-    """Another variable for values of the same kind."""
-    made = Variable.__new__(Variable)
-    made.kind = variable.kind
-    made.shape = variable.shape if shape is None else shape
-    made.dtype = variable.dtype if dtype is None else dtype
-    return made
 
 
 def simplified(program: Program) -> Program:

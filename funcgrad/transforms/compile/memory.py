@@ -57,6 +57,8 @@ def takes_out(instruction: Instruction) -> bool:
         return not instruction.options and all(
             isinstance(one, (Variable, np.ndarray)) and one.dtype == output.dtype for one in instruction.args
         )
+    if getattr(function, "takes_out", False):
+        return True
     return (is_elementwise(function) and not instruction.options) or (function in _REDUCTIONS and len(instruction.args) == 1)
 
 
@@ -154,10 +156,10 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
 
 def _memory(plan: Plan, free: list[int], size: int) -> int:
     """A free memory of that size, or the smallest that is larger by half at most, or a new one."""
-    fitting = [one for one in free if size <= plan.sizes[one] <= size + size // 2]
+    fitting = [(plan.sizes[one], -n, one) for n, one in enumerate(free) if size <= plan.sizes[one] <= size + size // 2]
     if fitting:
-        best = min(fitting, key=lambda one: (plan.sizes[one], -free.index(one)))
-        free.remove(best)
+        _, place, best = min(fitting)  # of equal ones the last that was given free: it is in the cache
+        del free[-place]
         return best
     plan.sizes.append(size)
     return len(plan.sizes) - 1

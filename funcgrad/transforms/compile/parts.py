@@ -14,8 +14,7 @@ import numpy as np
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.ops import elementwise, neural
 from funcgrad.ops.indexing import elements_of
-from funcgrad.transforms.compile.algebra import copied
-from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.program import Program, copied
 
 
 class _Parts:
@@ -61,8 +60,8 @@ def _sigmoid(parts: _Parts, one: Instruction) -> bool:
         return False
     size = parts.add(one, np.absolute, x, into=copied(x))
     small = parts.add(one, np.exp, parts.add(one, np.negative, size, into=copied(x)), into=copied(x))
-    is_positive = parts.add(one, np.greater_equal, x, 0.0, into=copied(x, dtype=np.dtype(bool)))
-    upper = parts.add(one, np.where, is_positive, x.dtype.type(1), small, into=copied(x))
+    # exp(0) = 1 where x is positive, and `small` elsewhere: half of the time of np.where
+    upper = parts.add(one, np.exp, parts.add(one, np.minimum, x, 0.0, into=copied(x)), into=copied(x))
     parts.add(one, np.divide, upper, parts.add(one, np.add, small, 1.0, into=copied(x)), into=one.output)
     return True
 
