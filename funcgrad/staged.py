@@ -9,8 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -29,7 +28,8 @@ from funcgrad.dependence import (
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.primitive import FUNCTIONS, SCALARS
+from funcgrad.numbers import COMPARED, as_kind, on_numbers
+from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
@@ -56,8 +56,6 @@ COMPARISONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
-"""Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -152,7 +150,10 @@ class Recording:
             return NotImplemented
         finally:
             self._inside.discard(function)
-        plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        try:
+            plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        except Exception:
+            return found  # staged values that it closes over do not go together with plain arguments
         if is_same(replaced(found, _value, Staged), plain):
             return found
         del self.instructions[before:]
@@ -180,28 +181,6 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
-
-
-def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """An elementwise function of Python numbers: by Python, or by NumPy where Python raises."""
-    try:
-        return scalar(*values)
-    except (ArithmeticError, ValueError):
-        answer = function(*values)
-        return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
-
-
-def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
-    """A number as one of Python's, one of NumPy's, or an array without axes."""
-    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
-
-
-def picked(condition: bool, x: float, y: float) -> float:
-    """np.where of numbers."""
-    return x if condition else y
-
-
-FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
 
 
 def _writeable(constant: np.ndarray) -> np.ndarray:
@@ -396,6 +375,6 @@ def _power(x: Any, y: Any) -> Any:
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=NUMBERS_COMPARED[_name]))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))

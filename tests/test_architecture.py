@@ -30,6 +30,7 @@ LAYERS = {
     "instructions": 1,
     "dependence": 2,
     "tracer": 2,
+    "numbers": 2,
     "staged": 2,
     "mapped": 2,
     "primitive": 2,

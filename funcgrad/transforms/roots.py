@@ -10,6 +10,7 @@ differentiation".
 from __future__ import annotations
 
 import functools
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -23,6 +24,8 @@ from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
 from funcgrad.transforms.calls import closed_over, own
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
+from funcgrad.transforms.compile.loops import staged_in
+from funcgrad.transforms.compile.solvers import solved_by
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
 from funcgrad.transforms.implicit import solution
@@ -203,11 +206,20 @@ def custom_root(
         def solved(g: Callable[[Vector], Vector], y: Vector) -> Vector:
             answer = solve_tangents(lambda v: unravel(g(_flat(name, v, found, "argument of g"))), unravel(y))
             x = _flat(name, answer, found, "solution of tangent_solve")
-            _check_solution(name, bare(g(x) - y), bare(y))
+            residual = g(x) - y
+            staged = staged_in((x, residual)) if OPEN else None
+            if staged is not None:
+                return staged.recorded(_checked_solution, (name, x, residual, y), {})
+            _check_solution(name, bare(residual), bare(y))
             return x
 
         found = unravel(_root(residual, vector, values, solved, [f, tangent_solve]))
     return (found, aux) if has_aux else found
+
+
+def _checked_solution(name: str, x: Vector, residual: np.ndarray, y: np.ndarray) -> Vector:
+    _check_solution(name, residual, y)
+    return x
 
 
 def _check_solution(name: str, residual: np.ndarray, y: np.ndarray) -> None:
@@ -269,7 +281,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     plain = tree.unflatten(treedef, [underived_value(one) for one in leaves])
     _check_kinds(name, "x0", x0)
     step = plain_result(f, captured, name)
-    found = _iterated(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps)
+    found = _iterated_anywhere(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps, [*leaves, *captured])
     found = tree.map(own, found)
     if not places and not captured:
         return found
@@ -283,7 +295,38 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
         return x - _flat(name, after, found, "value of f")
 
     values = in_one_scope([*(leaves[n] for n in places), *captured])
-    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b), [f]))
+    return unravel(_root(residual, vector, values, lambda g, b: _gmres(name, g, b), [f]))
+
+
+def _gmres(name: str, g: Callable[[Vector], Vector], b: Vector) -> Vector:
+    """The solution of g(x) = b; one instruction where a program is recorded."""
+    staged = staged_in((b, g(b))) if OPEN else None
+    if staged is None:
+        return gmres(name, g, b)
+    solve = lambda functions, leaves: [gmres(name, lambda v: functions[0](v)[0], *leaves)]
+    return solved_by("gmres", solve, [lambda v: [g(v)]], [b], staged)[0]
+
+
+def _iterated_anywhere(name: str, step: Callable[[Any], Any], x: Any, tol: float | None, max_steps: int, others: Values) -> Any:
+    """The fixed point of a function that depends on others; one instruction where a program is recorded."""
+    leaves, treedef = tree.flatten(x)
+    staged = staged_in((*leaves, *others)) if OPEN else None
+    if staged is None or mapping_of(*leaves, *others) is not None:
+        return _iterated(name, step, x, tol, max_steps)
+
+    def solve(functions: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+        first, later = functions
+        steps = itertools.chain((first,), itertools.repeat(later))
+        step = lambda x: tree.unflatten(treedef, next(steps)(*tree.leaves(x)))
+        return tree.leaves(_iterated(name, step, tree.unflatten(treedef, leaves), tol, max_steps))
+
+    def of_leaves(*leaves: Any) -> list[Any]:
+        x = tree.unflatten(treedef, leaves)
+        after = step(x)
+        _flat(name, after, _with_dtypes(x, after), "value of f")
+        return tree.leaves(after)
+
+    return tree.unflatten(treedef, solved_by("fixed_point", solve, [of_leaves, of_leaves], leaves, staged, follows=True))
 
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:

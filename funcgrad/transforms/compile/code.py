@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
+from funcgrad.numbers import on_numbers
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
-from funcgrad.staged import on_numbers
 from funcgrad.transforms.compile.blocks import with_blocked_regions
 from funcgrad.transforms.compile.memory import Plan, is_view, planned
 from funcgrad.transforms.compile.program import Program

@@ -19,7 +19,8 @@ import numpy as np
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Trail, Variable
 from funcgrad.mapped import traced_in
-from funcgrad.staged import Recording, Staged, as_kind
+from funcgrad.numbers import as_kind
+from funcgrad.staged import Recording, Staged
 from funcgrad.tape import Label, close_scope, open_scope, thread
 from funcgrad.tracer import TRACERS, Tracer, plain_array
 from funcgrad.transforms.compile.code import Code

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
+from funcgrad.numbers import as_kind, picked
 from funcgrad.primitive import EXPRESSIONS, SCALARS
-from funcgrad.staged import as_kind, picked
 from funcgrad.transforms.compile.program import Program
 
 _REALS = (float, int, bool)
