@@ -65,8 +65,7 @@ class Jitted(Generic[P, R]):
         around, entry = known
         match = match_of(tree.structure((args, kwargs)), leaves)
         others = [one for one in self._calls if one[2] is not entry and one[1].are_same()][:_REMEMBERED]
-        if match is not None:
-            self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
+        self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any]]:
         """The function of leaves for a structure of arguments, and the leaves."""
