@@ -32,14 +32,18 @@ class Case:
     peers: tuple[str, ...]
 
 
-_GRADIENT = (peers.HAND_WRITTEN, peers.FUNCGRAD, peers.AUTOGRAD, peers.MYGRAD, peers.TORCH, peers.JAX_JIT)
+_GRADIENT = (peers.HAND_WRITTEN, peers.FUNCGRAD, peers.FUNCGRAD_JIT, peers.AUTOGRAD, peers.MYGRAD, peers.TORCH, peers.JAX_JIT)
 
 CASES: tuple[Case, ...] = (
     Case("memory_tanh50", "peak of the gradient of 50 x tanh on 1e6 numbers", _GRADIENT),
     Case("memory_half_sin50", "peak of the gradient of 50 x (0.5 y + sin y) on 1e6 numbers", _GRADIENT),
     Case("memory_checkpoint100", "peak of the gradient of 100 x tanh on 1e6 numbers in 10 checkpointed pieces", (peers.FUNCGRAD,)),
     Case("memory_scan10000", "peak of the gradient through 10,000 steps of 100 numbers by scan", (peers.FUNCGRAD, peers.FUNCGRAD_LOOP)),
-    Case("memory_jvp200", "peak of a jvp through 200 x sin on 1e6 numbers", tuple(name for name in _GRADIENT if name != peers.MYGRAD)),
+    Case(
+        "memory_jvp200",
+        "peak of a jvp through 200 x sin on 1e6 numbers",
+        tuple(name for name in _GRADIENT if name not in (peers.MYGRAD, peers.FUNCGRAD_JIT)),
+    ),
     Case("memory_growth", "growth over 2,000 small gradients", (peers.FUNCGRAD, peers.AUTOGRAD, peers.MYGRAD, peers.TORCH, peers.JAX_JIT)),
 )
 

@@ -130,7 +130,10 @@ def _gradient_step(f: Callable[[Any, Any], Any], by_hand: Callable[[Any], Any]) 
             array = jnp.asarray(_input(size))
             compiled = jax.jit(jax.grad(lambda x: f(jnp, x))).lower(array).compile()
             return lambda: jax.block_until_ready(compiled(array))
-        return gradient_builders(f, lambda: _input(size), with_value=False)[peer]()
+        step = gradient_builders(f, lambda: _input(size), with_value=False)[peer]()
+        if peer == peers.FUNCGRAD_JIT:  # likewise: a program is recorded on the arrays of its first call
+            step()
+        return step
 
     return make
 

@@ -11,6 +11,7 @@ FUNCGRAD = "funcgrad"
 FUNCGRAD_NUMPY = "funcgrad.numpy"
 FUNCGRAD_LOOP = "funcgrad-loop"
 FUNCGRAD_JIT = "funcgrad-jit"
+FUNCGRAD_JIT_2 = "funcgrad-jit-2"
 YARDSTICK = "yardstick"
 AUTOGRAD = "autograd"
 MYGRAD = "mygrad"
@@ -42,6 +43,7 @@ PEERS: tuple[Peer, ...] = (
     Peer(FUNCGRAD, "funcgrad (plain numpy calls)", ("funcgrad.numpy",)),
     Peer(FUNCGRAD_NUMPY, "funcgrad (funcgrad.numpy)", ("funcgrad.numpy",)),
     Peer(FUNCGRAD_JIT, "funcgrad jit", ("funcgrad",)),
+    Peer(FUNCGRAD_JIT_2, "funcgrad jit on two threads", ("funcgrad",)),
     Peer(FUNCGRAD_LOOP, "funcgrad in a Python loop", ("funcgrad",)),
     Peer(YARDSTICK, "(what it is held against)", ("funcgrad",)),
     Peer(AUTOGRAD, "autograd", ("autograd", "scipy")),
@@ -76,7 +78,11 @@ def prepare(name: str) -> None:
     Args:
         name: The peer's name.
     """
-    if name == TORCH:
+    if name == FUNCGRAD_JIT:
+        from funcgrad.transforms.compile.threads import set_num_threads
+
+        set_num_threads(1)
+    elif name == TORCH:
         import torch
 
         torch.set_num_threads(1)

@@ -34,6 +34,7 @@ class Memory:
     case: str
     limit: float
     wording: str
+    of: str = peers.FUNCGRAD
 
 
 @dataclass(frozen=True)
@@ -43,7 +44,7 @@ class Verdict:
     Attributes:
         wording: The target in words.
         limit: The largest value that meets it.
-        unit: "x" for ratios, "MB" for memory.
+        unit: "x" for ratios, "s" for seconds, "MB" for memory.
         measured: What the run measured; None if it did not.
     """
 
@@ -66,6 +67,10 @@ _TORCH = (peers.TORCH,)
 _OWN_NAMES = (peers.FUNCGRAD_NUMPY,)
 _AUTOGRAD = (peers.AUTOGRAD,)
 _LOOP = (peers.FUNCGRAD_LOOP,)
+_EAGER = (peers.FUNCGRAD,)
+_JIT = peers.FUNCGRAD_JIT
+_JAX_JIT = (peers.JAX_JIT,)
+_FAST = (peers.JAX_JIT, peers.TORCH)
 _YARDSTICK = (peers.YARDSTICK,)
 
 RATIOS: tuple[Ratio, ...] = (
@@ -91,10 +96,29 @@ RATIOS: tuple[Ratio, ...] = (
     Ratio("jvp1e5", _YARDSTICK, 2.6, "jvp1e5: at most 2.6 x the function"),
     Ratio("linearize1e5", _YARDSTICK, 1.5, "linearize1e5: a further call at most 1.5 x the function"),
     Ratio("checkpoint100", _YARDSTICK, 1.6, "checkpoint100: at most 1.6 x the gradient that keeps all values"),
+    Ratio("mlp_step", _HAND, 1.0, "mlp_step, jit: at most 1.0 x hand-written", _JIT),
+    Ratio("mlp_step", _JAX_JIT, 1 / 2, "mlp_step, jit: at most half of JAX jit's", _JIT),
+    Ratio("digits_momentum", _HAND, 1.1, "digits_momentum, jit: at most 1.1 x hand-written in place", _JIT),
+    Ratio("digits_momentum", _FAST, 1.0, "digits_momentum, jit: at most JAX jit's and PyTorch's", _JIT),
+    Ratio("digits_adam", _HAND, 1.1, "digits_adam, jit: at most 1.1 x hand-written in place", _JIT),
+    Ratio("digits_adam", _FAST, 1.0, "digits_adam, jit: at most JAX jit's and PyTorch's", _JIT),
+    Ratio("chain200", _HAND, 0.95, "chain200, jit: at most 0.95 x hand-written", _JIT),
+    Ratio("big1e6", _HAND, 0.5, "big1e6, jit: at most half of hand-written", _JIT),
+    Ratio("big1e6", _JAX_JIT, 1.3, "big1e6, jit: at most 1.3 x JAX jit's", _JIT),
+    Ratio("big1e6", _HAND, 0.3, "big1e6, jit on two threads: at most 0.3 x hand-written", peers.FUNCGRAD_JIT_2),
+    Ratio("rosen100_grad", _HAND, 4.0, "rosen100_grad, jit: at most 4 x hand-written", _JIT),
+    Ratio("rosen100_hessian", _TORCH, 1 / 10, "rosen100_hessian, jit: at most a tenth of PyTorch's", _JIT),
+    Ratio("lstm_step", _EAGER, 1 / 2, "lstm_step, jit: at most half of the eager time", _JIT),
+    Ratio("lstm_step", _TORCH, 1 / 3, "lstm_step, jit: at most a third of PyTorch's", _JIT),
+    Ratio("scalar_moons", _EAGER, 1 / 8, "scalar_moons, jit: at most an eighth of the eager time", _JIT),
+    Ratio("scalar_moons", (peers.ENGINE,), 1 / 60, "scalar_moons, jit: at most a sixtieth of the closure-per-node engine's", _JIT),
+    Ratio("jacobian50", _TORCH, 1 / 3, "jacobian50, jit: at most a third of PyTorch's", _JIT),
+    Ratio("per_example128", _HAND, 1.2, "per_example128, jit: at most 1.2 x hand-written", _JIT),
     Ratio("scan10000", _LOOP, 1.3, "scan10000: at most 1.3 x the Python loop"),
 )
 MEMORY: tuple[Memory, ...] = (
     Memory("memory_tanh50", 410.0, "50 x tanh on 1e6 numbers: gradient within 410 MB"),
+    Memory("memory_tanh50", 60.0, "50 x tanh on 1e6 numbers, jit: gradient within 60 MB", peers.FUNCGRAD_JIT),
     Memory("memory_half_sin50", 420.0, "50 x (0.5 y + sin y) on 1e6 numbers: gradient within 420 MB"),
     Memory("memory_checkpoint100", 200.0, "100 x tanh on 1e6 numbers in checkpointed pieces: gradient within 200 MB"),
     Memory("memory_scan10000", 30.0, "10,000 steps of a 100-number state by scan: gradient within 30 MB"),
@@ -102,6 +126,15 @@ MEMORY: tuple[Memory, ...] = (
     # two bytes a gradient: less than any object, more than the interpreter's own caches move by
     Memory("memory_growth", 0.004, "2,000 small gradients: no growth"),
 )
+
+
+_COMPILED = ("mlp_step", "chain200", "big1e6", "rosen100_grad", "rosen100_hessian", "lstm_step", "jacobian50", "per_example128")
+FIRST_CALLS: tuple[Ratio, ...] = tuple(
+    Ratio(name, _JAX_JIT, 1 / 5, f"{name}, jit: first call at most a fifth of JAX's", _JIT) for name in _COMPILED
+)
+"""Of the first calls: recording, passes, compiling."""
+LONGEST_FIRST_CALL = 1.5
+"""Seconds for the scalar program of 20,000 operations."""
 
 
 def ratio(measurement: Measurement, of: str, against: tuple[str, ...]) -> float | None:
@@ -129,15 +162,23 @@ def judge(measurements: Mapping[str, Measurement], usages: Mapping[str, Usage]) 
         usages: Memory by case.
 
     Returns:
-        One verdict a target, in the order of `RATIOS` and `MEMORY`.
+        One verdict a target, in the order of `RATIOS`, `FIRST_CALLS` and `MEMORY`.
     """
     verdicts = []
     for target in RATIOS:
         measurement = measurements.get(target.workload)
         value = None if measurement is None else ratio(measurement, target.of, target.against)
         verdicts.append(Verdict(target.wording, target.limit, "x", value))
+    for target in FIRST_CALLS:
+        timings = measurements[target.workload].timings if target.workload in measurements else {}
+        pair = [timings[name].first for name in (target.of, *target.against) if name in timings]
+        verdicts.append(Verdict(target.wording, target.limit, "x", pair[0] / pair[1] if len(pair) == 2 else None))
+    moons = measurements.get("scalar_moons")
+    first = moons.timings[_JIT].first / 1e6 if moons is not None and _JIT in moons.timings else None
+    wording = f"scalar_moons, jit: first call within {LONGEST_FIRST_CALL} s"
+    verdicts.append(Verdict(wording, LONGEST_FIRST_CALL, "s", first))
     for case in MEMORY:
         usage = usages.get(case.case)
-        value = None if usage is None else usage.megabytes.get(peers.FUNCGRAD)
+        value = None if usage is None else usage.megabytes.get(case.of)
         verdicts.append(Verdict(case.wording, case.limit, "MB", value))
     return verdicts

@@ -32,13 +32,14 @@ if TYPE_CHECKING:
     from funcgrad.transforms.checkpoint import remat as remat
     from funcgrad.transforms.compile import jit as jit
     from funcgrad.transforms.compile import load as load
+    from funcgrad.transforms.compile import set_num_threads as set_num_threads
     from funcgrad.transforms.custom import custom_jvp as custom_jvp
     from funcgrad.transforms.custom import custom_vjp as custom_vjp
     from funcgrad.transforms.linear import linear_transpose as linear_transpose
-    from funcgrad.transforms.loops import cond as cond
+    from funcgrad.transforms.branches import cond as cond
     from funcgrad.transforms.loops import fori_loop as fori_loop
     from funcgrad.transforms.loops import scan as scan
-    from funcgrad.transforms.loops import switch as switch
+    from funcgrad.transforms.branches import switch as switch
     from funcgrad.transforms.loops import while_loop as while_loop
     from funcgrad.transforms.policies import checkpoint_name as checkpoint_name
     from funcgrad.transforms.policies import everything_saved as everything_saved
@@ -91,6 +92,7 @@ __all__ = [
     "remat",
     "save_only_these_names",
     "scan",
+    "set_num_threads",
     "show",
     "stop_gradient",
     "switch",
@@ -106,10 +108,11 @@ __all__ = [
 _LATE = {
     "funcgrad.transforms.batching": "vmap",
     "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
-    "funcgrad.transforms.compile": "jit load",
+    "funcgrad.transforms.compile": "jit load set_num_threads",
     "funcgrad.transforms.custom": "custom_jvp custom_vjp",
     "funcgrad.transforms.linear": "linear_transpose",
-    "funcgrad.transforms.loops": "cond fori_loop scan switch while_loop",
+    "funcgrad.transforms.branches": "cond switch",
+    "funcgrad.transforms.loops": "fori_loop scan while_loop",
     "funcgrad.transforms.policies": "checkpoint_name everything_saved nothing_saved save_only_these_names",
     "funcgrad.transforms.products": "gnvp value_grad_and_hvp",
     "funcgrad.transforms.roots": "custom_root fixed_point",

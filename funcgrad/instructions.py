@@ -17,11 +17,24 @@ NUMBERS = (float, int, bool, complex)
 _FLOAT64 = np.dtype(float)
 
 
+class Trail(list[Any]):
+    """What a value was before each step of a loop whose number of steps the program finds out.
+
+    Attributes:
+        example: a value of its kind, which is there even if there was no step.
+    """
+
+    __slots__ = ("example",)
+
+    def __init__(self, example: Any) -> None:
+        self.example = example
+
+
 class Variable:
     """A value of a program.
 
     Attributes:
-        kind: the type of the value: float, int, bool, complex, a scalar type of NumPy's, or np.ndarray.
+        kind: the type of the value: float, int, bool, complex, a scalar type of NumPy's, np.ndarray, or Trail.
         shape, dtype: NumPy's.
     """
 
@@ -35,8 +48,14 @@ class Variable:
         if self.kind is float:
             self.shape, self.dtype = (), _FLOAT64
             return
+        if self.kind is Trail:
+            self.shape, self.dtype = (), np.dtype(object)
+            return
         self.shape = np.shape(value)
         self.dtype = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.result_type(value)
+
+    def __str__(self) -> str:
+        return self.kind.__name__ if self.is_number else f"{self.dtype}{list(self.shape)}"
 
     @property
     def is_number(self) -> bool:

@@ -9,8 +9,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
 
@@ -28,10 +27,11 @@ from funcgrad.dependence import (
     refuse_shapes,
 )
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Instruction, Variable, replaced
-from funcgrad.primitive import FUNCTIONS, SCALARS
+from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
+from funcgrad.numbers import COMPARED, as_kind, on_numbers, scalar_of
+from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
-from funcgrad.tracer import TRACERS, Tracer, innermost_of
+from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
 OPERATORS: dict[str, Any] = {
     "add": np.add,
@@ -56,8 +56,6 @@ COMPARISONS: dict[str, Any] = {
     "gt": np.greater,
     "ge": np.greater_equal,
 }
-NUMBERS_COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in COMPARISONS}
-"""Of Python's numbers: a boolean of Python's."""
 SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
@@ -70,6 +68,7 @@ class Recording:
         is_careful: whether derivatives are recorded with strong zeros: then nothing need be watched.
         watched: variables in which a NaN means that the careful program must answer instead.
         holds: constants that must not change while the program lives.
+        instead: the recording of a branch that runs on this one's values, and must have what is computed from them.
     """
 
     def __init__(self, scope: Scope, is_careful: bool) -> None:
@@ -78,6 +77,7 @@ class Recording:
         self.is_careful = is_careful
         self.watched: list[Staged] = []
         self.holds = Holds()
+        self.instead: Recording | None = None
         self._inside: set[Any] = set()
 
     def input(self, value: Any) -> Staged:
@@ -86,6 +86,8 @@ class Recording:
 
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Record a call, at least one of whose arguments is staged."""
+        if self.instead is not None:
+            return self.instead.call(function, args, options)
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
             return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
@@ -100,7 +102,7 @@ class Recording:
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
         scalar = None if options else scalar_of(function, list(map(type, values)))
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) in (np.float64, np.complex128, np.int64) and not has_array(values):
+        if type(answer) in (np.float64, np.complex128, np.int64) and function is not as_kind and not has_array(values):
             answer = answer.item()
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
             answer = answer.item()
@@ -126,6 +128,8 @@ class Recording:
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
+        if self.instead is not None:
+            return self.instead.call(function, args, {})  # type: ignore[no-any-return]
         len(self.scope.records)
         answer = on_numbers(function, scalar, [one._value if type(one) is Staged else one for one in args])
         variable = Variable(answer)
@@ -144,7 +148,10 @@ class Recording:
             return NotImplemented
         finally:
             self._inside.discard(function)
-        plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        try:
+            plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+        except Exception:
+            return found  # staged values that it closes over do not go together with plain arguments
         if is_same(replaced(found, _value, Staged), plain):
             return found
         del self.instructions[before:]
@@ -159,6 +166,8 @@ class Recording:
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
             return Staged(answer, Variable(answer), self)
+        if type(answer) is Trail:
+            return Staged(answer, Variable(answer), self)
         if isinstance(answer, (tuple, list)):
             parts: list[Any] = [None if one is None else self._staged(one) for one in answer]
             return type(answer)(*parts) if hasattr(answer, "_fields") else type(answer)(parts)
@@ -170,40 +179,6 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
-
-
-_OF_INTEGERS = frozenset(
-    {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.square}
-    | {np.divide, np.floor_divide, np.remainder, *COMPARISONS.values()}
-)
-"""Functions that Python has for integers as NumPy has."""
-
-
-def scalar_of(function: Any, kinds: Sequence[type]) -> Callable[..., Any] | None:
-    """The function of Python's that gives the same as an elementwise one for numbers of these kinds; None where there is none."""
-    if float in kinds:
-        return SCALARS.get(function) if all(kind in _REALS for kind in kinds) else None
-    return SCALARS.get(function) if function in _OF_INTEGERS and all(kind is int for kind in kinds) else None
-
-
-_REALS = frozenset({float, int, bool})
-
-
-def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
-    """An elementwise function of Python numbers: by Python, or by NumPy where Python raises."""
-    try:
-        return scalar(*values)
-    except (ArithmeticError, ValueError):
-        answer = function(*values)
-        return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
-
-
-def picked(condition: bool, x: float, y: float) -> float:
-    """np.where of numbers."""
-    return x if condition else y
-
-
-FUNCTIONS.update({"number_picked": picked} | {f"number_{name}": function for name, function in NUMBERS_COMPARED.items()})
 
 
 def _writeable(constant: np.ndarray) -> np.ndarray:
@@ -232,7 +207,7 @@ def check_shape(name: str, *values: Any) -> None:
             refuse_shapes(name, value._scope.name)
 
 
-class Staged(Tracer):
+class Staged(Many):
     """A number or an array of a program that is being recorded: shape, dtype and operators are NumPy's."""
 
     __slots__ = ("_recording", "_value", "_variable")
@@ -300,8 +275,10 @@ class Staged(Tracer):
         found = innermost_of(inputs)
         if type(found) is not Staged:
             return type(found).__array_ufunc__(found, ufunc, method, *inputs, **kwargs)
-        if method == "at" or any(one is not None for one in kwargs.pop("out", ())):
-            return Tracer.__array_ufunc__(self, ufunc, "at", *inputs)
+        out = () if is_augmented(inputs, kwargs) else kwargs.get("out", ())
+        if method == "at" or any(one is not None for one in out):
+            return Tracer.__array_ufunc__(self, ufunc, method, *inputs, **kwargs)
+        kwargs.pop("out", None)
         if method != "__call__":
             return found.recorded(getattr(ufunc, method), inputs, kwargs)
         where = kwargs.pop("where", True)
@@ -322,7 +299,7 @@ class Staged(Tracer):
         self._refuse(
             "bool() (an if, a while, and, or, not, a boolean mask)",
             "use np.where(condition, a, b) instead of if, & | ~ instead of and, or, not, np.where(mask, x, 0.0) instead of x[mask], "
-            "funcgrad.cond or funcgrad.while_loop; or name the argument in static_argnums, which makes a program for each of its values",
+            "funcgrad.cond or funcgrad.while_loop,",
         )
 
     def __repr__(self) -> str:
@@ -332,9 +309,10 @@ class Staged(Tracer):
         return repr(self)
 
     def _refuse(self, what: str, remedy: str = "") -> NoReturn:
+        remedy = remedy.rstrip("; ") + " or " if remedy else "use functions of NumPy, or "
         raise ConcretizationError(
             f"{what} of a value of shape {self.shape}, {self.dtype} in {self._scope.name}{place()}: a program is recorded for all values "
-            f"of its arguments, and cannot depend on one: {remedy or 'use functions of NumPy, or name the argument in static_argnums'}"
+            f"of its arguments, and cannot depend on one: {remedy}name the argument in static_argnums, which makes a program for each value"
         )
 
 
@@ -395,6 +373,6 @@ def _power(x: Any, y: Any) -> Any:
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=NUMBERS_COMPARED[_name]))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
     setattr(Staged, f"__{_name}__", _unary(_ufunc))

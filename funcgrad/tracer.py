@@ -16,7 +16,7 @@ from funcgrad.primitive import OPERATIONS, operation_of
 from funcgrad.tape import Scope, Tangent
 
 
-def _is_augmented(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
+def is_augmented(inputs: tuple[Any, ...], options: dict[str, Any]) -> bool:
     """Whether a call is `array += tracer` or its like, which comes as out=array: Python gives the name to the result."""
     out = options.get("out", ())
     return len(options) == len(out) == 1 and len(inputs) == 2 and type(out[0]) is np.ndarray and out[0] is inputs[0]
@@ -91,7 +91,7 @@ class Tracer:
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method == "__call__":
             operation = OPERATIONS.get(ufunc) or operation_of(ufunc)
-            if not kwargs or _is_augmented(inputs, kwargs):
+            if not kwargs or is_augmented(inputs, kwargs):
                 return operation(*inputs)
             return self._with_options(ufunc, operation, inputs, kwargs)
         if method == "at":
@@ -187,6 +187,29 @@ class Tracer:
         raise ConcretizationError(
             "a tracer cannot be changed in place: instead of x[i] = v write x = x.at[i].set(v), and x.at[i].add(v) for x[i] += v (or "
             "funcgrad.numpy.at(x)[i].set(v), which plain arrays take too)"
+        )
+
+
+class Many(Tracer):
+    """What stands for more than one value: a mapped value for one of each example, a staged one for all that an argument may have."""
+
+    __slots__ = ()
+
+    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
+        self._refuse(
+            "int(), range() or an index",
+            "to pick from a plain array by it use funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead "
+            "of a slice x[i:i + 3] x[i + np.arange(3)]",
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        if self.dtype.kind in "iub":
+            self.__index__()
+        self._refuse(
+            "a NumPy array",
+            "for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack), instead of a[i] = x "
+            "a = funcgrad.numpy.at(a)[i].set(x), and for a function of NumPy or SciPy that cannot hand such values over the one of that "
+            "name in funcgrad.numpy or funcgrad.scipy",
         )
 
 

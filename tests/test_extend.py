@@ -431,6 +431,7 @@ DEFINITIONS: dict[str, tuple[Define, type[Exception], str]] = {
     ),
     "composition": (lambda: extend.composed(lambda x: x, 1.0, name="toy"), InputTypeError, "toy: the composition must be a function"),
     "rules of products": (lambda: extend.products(lambda x: x, None, name="toy"), InputTypeError, "toy: rules_of must be a function"),
+    "batch": (lambda: general_of(twice, twice, batch=3), InputTypeError, "toy: batch must be a function, got 3"),
     "unknown keywords": (lambda: unary_of(lambda t: t, colour="red"), TypeError, "colour"),
 }
 
@@ -497,6 +498,18 @@ WRONG: dict[str, tuple[Define, Any, str, type[Exception], str]] = {
     "wide vjp": (
         lambda: general_of(twice, lambda ct, ans, x: np.float64(2.0) * ct.astype(float)), X.astype(np.float32), "rev", InputTypeError,
         "toy: the vjp of argument 0 must return dtype float32, .* got float64: what it computes with is wider than that",
+    ),
+    "narrow vjp": (
+        lambda: general_of(twice, lambda ct, ans, x: np.float32(2.0) * ct.astype(np.float32)), X, "rev", InputTypeError,
+        "vjp of argument 0 must return dtype float64, that of what it is given, got float32, which has fewer digits",
+    ),
+    "narrow jvp": (
+        lambda: general_of(lambda t, ans, x: (2.0 * t).astype(np.float32), twice), X, "fwd", InputTypeError,
+        "jvp of argument 0 must return dtype float64, that of what it is given, got float32, which has fewer digits",
+    ),
+    "narrow partial": (
+        lambda: unary_of(lambda t, x: (t * x).astype(np.float32)), X, "fwd rev", InputTypeError,
+        "partial of argument 0 must return dtype float64, that of what it is given, got float32, which has fewer digits",
     ),
     "whole numbers": (
         lambda: general_of(twice, lambda ct, ans, x: np.zeros(3, int)), X, "rev", InputTypeError,
@@ -731,6 +744,18 @@ def test_derivatives_are_no_arrays_of_the_users():
     for one in found:
         one += 1.0
     np.testing.assert_array_equal(known, np.ones(3))
+
+
+def test_a_rule_may_go_to_the_dtype_of_its_operand():
+    widened = extend.general(
+        lambda x: np.asarray(x, float),
+        [lambda t, ans, x: np.asarray(t, float)],
+        [lambda ct, ans, x: ct.astype(x.dtype)],
+        name="tests.widened",
+    )
+    found = grad(lambda x: np.sum(widened(x) ** 2))(np.float32([1.0, 2.0]))
+    assert found.dtype == np.float32
+    np.testing.assert_array_equal(found, [2.0, 4.0])
 
 
 def test_a_read_only_answer_is_copied():

@@ -323,8 +323,8 @@ def test_what_is_not_linear_is_refused(g: Any):
 @pytest.mark.parametrize("kind", [float, np.float32, np.float64, lambda x: np.full((), x, np.float16), lambda x: np.full(2, x, complex)])
 def test_linear_functions_of_all_kinds_are_taken(kind: Any):
     value = kind(1.0)
-    found = linear_transpose(lambda x: 3.0 * x, value)(value)[0]
-    assert_close(np.asarray(found), np.asarray(3.0 * value), 1e-3)
+    found = linear_transpose(lambda x: x + x + x, value)(value)[0]
+    assert_close(np.asarray(found), np.asarray(value + value + value), 1e-3)
     assert getattr(found, "dtype", float) == getattr(value, "dtype", float)
 
 

@@ -13,8 +13,10 @@ import numpy as np
 import pytest
 
 from funcgrad import (
+    ShapeDtypeStruct,
     checkpoint,
     custom_root,
+    eval_shape,
     fixed_point,
     grad,
     hessian,
@@ -527,3 +529,40 @@ def test_custom_root_is_that_of_jax():
         assert_close(grad(ours, (0, 1))(m, b), tuple(map(np.asarray, jax.grad(theirs, (0, 1))(m, b))), 1e-10)
         assert_close(hessian(ours, 1)(m, b), np.asarray(jax.hessian(theirs, 1)(m, b)), 1e-10)
         assert_close(hvp(ours, 1)(m, b, b), np.asarray(jax.jvp(lambda b: jax.grad(theirs, 1)(m, b), (b,), (b,))[1]), 1e-10)
+
+
+OF_NUMBERS: dict[str, Any] = {
+    "fixed_point": lambda a: fixed_point(lambda x, a: 0.1 * x * a + 1.0, 0.0, a),
+    "fixed_point by closure": lambda a: fixed_point(lambda x: 0.1 * x * a + 1.0, 0.0),
+    "singular where it is made up": lambda a: fixed_point(lambda x, a: x * a, 0.0, a),
+    "custom_root": lambda a: custom_root(lambda x: x * x - a, 1.0, lambda f, x: x, lambda g, y: y / g(1.0)),
+}
+
+
+@pytest.mark.parametrize("shape", [(), (2,)])
+@pytest.mark.parametrize("f", list(OF_NUMBERS.values()), ids=list(OF_NUMBERS))
+def test_no_examples_and_shapes_alone(f: Any, shape: tuple[int, ...]):
+    loss = f if not shape else lambda a: f(a[0]) + f(a[1])
+    none, one = np.zeros((0, *shape)), ShapeDtypeStruct(shape, float)
+    assert vmap(loss)(none).shape == (0,)
+    assert vmap(grad(loss))(none).shape == (0, *shape)
+    assert vmap(hessian(loss))(none).shape == (0, *shape, *shape)
+    assert grad(lambda a: np.sum(vmap(loss)(a)))(none).shape == (0, *shape)
+    assert eval_shape(loss, one).shape == ()
+    assert eval_shape(grad(loss), one) == one
+    assert eval_shape(vmap(loss), ShapeDtypeStruct((3, *shape), float)).shape == (3,)
+    vectors = lambda a: fixed_point(lambda x, a: 0.1 * x * a + 1.0, np.zeros(shape), a)
+    assert vmap(vectors)(none).shape == none.shape
+    assert eval_shape(vectors, one) == one
+
+
+def test_roots_are_arrays_of_their_own():
+    x = np.ones(3)
+    for found in (
+        fixed_point(lambda y: y, x),
+        fixed_point(lambda y: x, np.zeros(3)),
+        custom_root(lambda y: y - x, x, lambda f, y: y, lambda g, y: y),
+        vmap(lambda y: fixed_point(lambda z: z, y))(np.stack([x, x])),
+    ):
+        assert not np.shares_memory(found, x)
+        found += 1.0

@@ -5,6 +5,7 @@ from benchmarks.workloads import (
     big1e6,
     chain200,
     digits_epoch,
+    digits_training,
     forward1e5,
     jacobian50,
     lstm_step,
@@ -33,4 +34,6 @@ WORKLOADS: tuple[Workload, ...] = (
     scalar1000.WORKLOAD,
     scalar_moons.WORKLOAD,
     digits_epoch.WORKLOAD,
+    digits_training.WITH_MOMENTUM,
+    digits_training.WITH_ADAM,
 )

@@ -31,8 +31,29 @@ def _hand_written() -> Step:
     return lambda: value_and_gradient(x)
 
 
+def _on_two_threads() -> Step:
+    import funcgrad
+    from funcgrad.transforms.compile.threads import set_num_threads
+
+    x = make_input()
+    derivative = funcgrad.jit(funcgrad.value_and_grad(lambda x: bump(np, x)))
+
+    def step() -> Any:
+        set_num_threads(2)  # the other peers are held to one
+        try:
+            return derivative(x)
+        finally:
+            set_num_threads(1)
+
+    return step
+
+
 WORKLOAD = Workload(
     "big1e6",
     "sum(tanh(2x + 1) * exp(-x*x)) of 1e6 numbers, value and gradient",
-    {peers.HAND_WRITTEN: _hand_written, **gradient_builders(bump, make_input, with_value=True)},
+    {
+        peers.HAND_WRITTEN: _hand_written,
+        peers.FUNCGRAD_JIT_2: _on_two_threads,
+        **gradient_builders(bump, make_input, with_value=True),
+    },
 )

@@ -50,6 +50,26 @@ def _numpy_epoch(make_derivative: Callable[[], mlp_step.ValueAndGradient]) -> Bu
     return build
 
 
+def _funcgrad_jit() -> Step:
+    from funcgrad import jit
+
+    derivative = mlp_step.funcgrad_value_and_gradient(np)
+    batches, start = make_batches(), mlp_step.make_params()
+
+    @jit
+    def update(params: Any, x: Any, labels: Any) -> Any:
+        _, gradients = derivative(params, x, labels)
+        return tuple(array - RATE * gradient for array, gradient in zip(params, gradients, strict=True))
+
+    def step() -> Any:
+        params: Any = start
+        for x, labels in batches:
+            params = update(params, x, labels)
+        return params
+
+    return step
+
+
 def _torch() -> Step:
     import torch
 
@@ -99,6 +119,7 @@ WORKLOAD = Workload(
         peers.HAND_WRITTEN: _numpy_epoch(lambda: mlp_step.value_and_gradient),
         peers.FUNCGRAD: _numpy_epoch(lambda: mlp_step.funcgrad_value_and_gradient(np)),
         peers.FUNCGRAD_NUMPY: _numpy_epoch(mlp_step.funcgrad_numpy_value_and_gradient),
+        peers.FUNCGRAD_JIT: _funcgrad_jit,
         peers.AUTOGRAD: _numpy_epoch(mlp_step.autograd_value_and_gradient),
         peers.MYGRAD: _numpy_epoch(mlp_step.mygrad_value_and_gradient),
         peers.TORCH: _torch,

@@ -39,6 +39,13 @@ def _widest(values: Sequence[Any]) -> np.dtype[Any]:
     return np.result_type(*dtypes) if dtypes else FLOAT64
 
 
+def _floating(values: Sequence[Any]) -> list[np.dtype[Any]]:
+    return [dtype for dtype in map(_dtype, values) if dtype is not None and dtype.kind in "fc"]
+
+
+_EPS = np.finfo(float).eps
+
+
 def _got(value: Any) -> str:
     return "None" if value is None else f"a {type(value).__name__}"
 
@@ -65,9 +72,11 @@ class Definition:
         is_wider: whether it has answered in a wider dtype than that of its operands: then so may its rules.
     """
 
-    def __init__(self, kind: str, function: Callable[..., Any], name: str | None) -> None:
+    def __init__(self, kind: str, function: Callable[..., Any], name: str | None, options: dict[str, Any]) -> None:
         self.kind, self.function = kind, function
         self.name = checked_name(kind, function, name)
+        if options.get("batch") is not None:
+            checked_callable(f"{self.name}: batch", options["batch"])
         self.operation: Any = None
         self.is_wider = False
         self.derives_jvp = False
@@ -366,6 +375,10 @@ class Definition:
             if not np.can_cast(dtype, np.result_type(widest, np.float16)):
                 remedy = "take its real part" if dtype.kind == "c" != widest.kind else "what it computes with is wider than that"
                 raise InputTypeError(f"{what} must return dtype {widest}, that of what it is given, got {dtype}: {remedy}")
+        if given is not None and np.finfo(dtype).eps > max([np.finfo(one).eps for one in _floating(given)] or [_EPS]):
+            raise InputTypeError(
+                f"{what} must return dtype {_widest(given)}, that of what it is given, got {dtype}, which has fewer digits"
+            )
         return part
 
 

@@ -46,7 +46,7 @@ def unary(
         >>> softsign(1.0), grad(softsign)(1.0), grad(grad(softsign))(1.0)
         (0.5, 0.25, -0.25)
     """
-    made = Definition("unary", function, name)
+    made = Definition("unary", function, name, options)
     value = made.elementwise_value()
     checked = made.partial(0, partial, ("x", "ans"))
     on_float = None if scalar is None else made.scalar(scalar)
@@ -86,7 +86,7 @@ def binary(
         >>> grad(lambda x, y: np.sum(ratio(x, y)), argnums=(0, 1))(np.array([1.0, 2.0]), 4.0)
         (array([0.25, 0.25]), -0.1875)
     """
-    made = Definition("binary", function, name)
+    made = Definition("binary", function, name, options)
     value = made.elementwise_value()
     by_x, by_y = (made.partial(n, partial, ("x", "y", "ans")) for n, partial in enumerate((partial_x, partial_y)))
     on_floats = None if scalar is None else made.scalar(scalar)
@@ -126,7 +126,7 @@ def elementwise(
         >>> grad(lambda w: np.sum(blend(w, np.array([1.0, 2.0]), 0.5)))(0.3)
         2.0
     """
-    made = Definition("elementwise", function, name)
+    made = Definition("elementwise", function, name, options)
     value = made.elementwise_value()
     checked = [made.partial_of_all(n, partial) for n, partial in enumerate(partials)]
     return made.finished(rules.elementwise(value, *checked, keeps=keeps, name=made.name, **options), value)

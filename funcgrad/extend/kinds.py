@@ -51,7 +51,7 @@ def linear(function: Callable[..., Any], transpose: Rule | None, name: str | Non
         >>> print(grad(lambda x: np.sum(every(x, 2) ** 2))(np.arange(4.0)))
         [0. 0. 4. 0.]
     """
-    made = Definition("linear", function, name)
+    made = Definition("linear", function, name, options)
     value = made.value()
     return made.finished(rules.linear(value, made.transpose(transpose), name=made.name, **options), value)
 
@@ -83,7 +83,7 @@ def multilinear(function: Callable[..., Any], *transposes: Rule | None, name: st
         >>> grad(lambda a, x: np.sum(scaled(a, x)), argnums=(0, 1))(2.0, np.array([1.0, 3.0]))
         (4.0, array([2., 2.]))
     """
-    made = Definition("multilinear", function, name)
+    made = Definition("multilinear", function, name, options)
     value = made.value()
     checked = [made.transpose(transpose, n) for n, transpose in enumerate(transposes)]
     return made.finished(rules.multilinear(value, *checked, name=made.name, **options), value)
@@ -132,7 +132,7 @@ def general(
         array([[-1.  ,  0.  ],
                [ 0.  , -0.25]])
     """
-    made = Definition("general", function, name)
+    made = Definition("general", function, name, options)
     value = made.value()
     return made.finished(rules.general(value, *made.both(jvps, vjps), made.kept(keeps), name=made.name, **options), value)
 
@@ -174,7 +174,7 @@ def products(
         >>> print(grad(lambda x: np.sum(np.where(x > 0.0, root(x), 0.0)))(np.array([0.0, 4.0])))
         [0.   0.25]
     """
-    made = Definition("products", function, name)
+    made = Definition("products", function, name, options)
     checked_callable(f"{made.name}: rules_of", rules_of)
     value = made.value()
     made.both(*rules_of(lambda t, factor: factor * t))  # for what is to be known before
@@ -210,7 +210,7 @@ def composed(
         >>> print(grad(length)(np.array([3.0, 4.0])))
         [0.6 0.8]
     """
-    made = Definition("composed", function, name)
+    made = Definition("composed", function, name, options)
     value = made.value()
     checked_callable(f"{made.name}: the composition", composition)
 
@@ -255,7 +255,7 @@ def nondifferentiable(function: Callable[..., Any], name: str | None = None, **o
         >>> grad(lambda x: x * decimals(x))(0.125)
         3.0
     """
-    made = Definition("nondifferentiable", function, name)
+    made = Definition("nondifferentiable", function, name, options)
     value = made.as_it_is()
     return made.finished(rules.nondifferentiable(value, **options), value)
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import is_wrong
 from funcgrad.nn.activations import relu
 from funcgrad.rules.values import as_array, raw, shape_of
 
@@ -177,6 +178,6 @@ def one_hot(labels: Any, num_classes: int, dtype: Any = float) -> Any:
     classes = as_array(raw(labels))
     if classes.dtype.kind not in "iu" and classes.size:
         raise InputTypeError(f"one_hot: labels must be integers, got {classes.dtype}")
-    if classes.size and (classes.min() < 0 or classes.max() >= num_classes):
+    if classes.size and is_wrong((classes.min() < 0) | (classes.max() >= num_classes)):
         raise InputValueError(f"one_hot: labels must lie in 0..{num_classes - 1}, got {classes.min()} to {classes.max()}")
     return (classes[..., None] == np.arange(num_classes)).astype(dtype)

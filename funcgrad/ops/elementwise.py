@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from funcgrad.mapped import TRACERS, is_any
+from funcgrad.numbers import picked
 from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import is_complex, keep_zero_factors, keep_zeros, raw, refuse_out
-from funcgrad.staged import Staged, picked
+from funcgrad.staged import Staged
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 

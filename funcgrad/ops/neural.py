@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
 import numpy as np
 
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.mapped import OPEN, TRACERS, bare
+from funcgrad.mapped import OPEN, TRACERS, Mapped
 from funcgrad.ops.elementwise import exp, where
 from funcgrad.ops.elementwise import sigmoid as sigmoid
 from funcgrad.ops.extremes import logsumexp
@@ -52,7 +53,11 @@ relu = unary(_relu, _gate, "x if x > 0.0 or x != x else 0.0", name="relu", stren
 
 
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    """Mean over the rows of -sum(labels * log softmax), and its slope (softmax - labels) / rows."""
+    """Mean over the rows of -sum(labels * log softmax), and its slope (softmax - labels) / rows.
+
+    Raises:
+        InputValueError: an integer label names no class.
+    """
     shifted = logits - _max_reduce(logits, -1, None, None, True)
     exponentials = np.exp(shifted)
     totals = _add_reduce(exponentials, -1, None, None, True)
@@ -61,30 +66,55 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
         weights = _add_reduce(labels, -1, None, None, True)
         value = _add_reduce(labels * (np.log(totals) - shifted), None) / logits.dtype.type(rows)
         return value, (exponentials * (weights / totals) - labels) / rows
-    rows = labels.size
-    places = np.arange(0, logits.size, logits.shape[-1]) + labels.ravel()
+    rows, classes = labels.size, logits.shape[-1]
+    checked_labels(labels, classes)
+    places = _offsets(rows, classes) + labels.ravel()
     value = (_add_reduce(np.log(totals), None) - _add_reduce(shifted.ravel()[places])) / logits.dtype.type(rows)
+    totals *= rows
     exponentials /= totals
-    exponentials.reshape(-1)[places] -= 1.0
-    exponentials /= rows
+    exponentials.reshape(-1)[places] -= 1.0 / rows if rows else 0.0
     return value, exponentials
 
 
-def _checked_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    if labels.ndim < logits.ndim and labels.size:
-        # As unsigned numbers negative labels are huge: one pass finds both ends.
-        classes = logits.shape[-1]
-        if _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
-            raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
-    return _cross_entropy(logits, labels)
+@functools.lru_cache(maxsize=64)
+def _offsets(rows: int, classes: int) -> np.ndarray:
+    """Where each row begins in the flat logits."""
+    offsets = np.arange(0, rows * classes, classes)
+    offsets.setflags(write=False)
+    return offsets
+
+
+def checked_labels(labels: Any, classes: int) -> Any:
+    """Integer labels, all of which name a class.
+
+    Raises:
+        InputValueError: one does not.
+    """
+    # As unsigned numbers negative labels are huge: one pass finds both ends.
+    if labels.size and _max_reduce(labels.view(_UNSIGNED[labels.itemsize]), None) >= classes:
+        raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
+    return labels
+
+
+def places_of(labels: Any, offsets: Any, classes: int) -> Any:
+    """Where the labels' chances stand among those of all rows, which begin at the offsets."""
+    return offsets + checked_labels(labels, classes).ravel()
+
+
+def slope_of(chances: Any, places: Any, rows: Any) -> Any:
+    """The slope of the cross-entropy."""
+    slope = chances.copy()
+    slope.reshape(-1)[places] -= 1.0
+    slope /= rows
+    return slope
 
 
 def _value_and_slope(logits: Any, labels: Any) -> tuple[Any, Any]:
     """The same for values that may be staged, or tracers of a scope around."""
     staged = innermost_of((logits, labels)) if OPEN else None
     if type(staged) is Staged:
-        return staged.recorded(_checked_cross_entropy, (logits, labels), {})  # type: ignore[no-any-return]
-    return _checked_cross_entropy(logits, labels)
+        return staged.recorded(_cross_entropy, (logits, labels), {})  # type: ignore[no-any-return]
+    return _cross_entropy(logits, labels)
 
 
 def _slope(logits: Any, labels: Any) -> Any:
@@ -118,7 +148,16 @@ def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
 
 _CROSS_ENTROPY = _cross_entropy_rule(lambda t, slope: t * slope)
 _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * slope))
-declare("softmax_cross_entropy", "general", _checked_cross_entropy)
+declare("softmax_cross_entropy", "general", _cross_entropy)
+
+
+def _with_checked_contents(labels: Any, classes: int) -> Any:
+    """Labels of examples, after a look at all of them: now, or whenever a program that is recorded runs."""
+    if type(labels) is Mapped:
+        return Mapped(_with_checked_contents(labels._primal, classes), labels._scope)
+    if type(labels) is Staged:
+        return labels.recorded(checked_labels, (labels, classes), {})
+    return checked_labels(np.asarray(labels), classes) if type(labels) not in TRACERS else labels
 
 
 def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
@@ -132,9 +171,7 @@ def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
             f"softmax_cross_entropy: logits of shape {shape} go with integer labels of shape {shape[:-1]} (classes) or with labels of "
             f"shape {shape} (weights), got {labels.shape} of dtype {labels.dtype}"
         )
-    plain = np.asarray(bare(labels))
-    if plain.size and not (plain.min() >= 0 and plain.max() < shape[-1]):
-        raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{shape[-1] - 1}, got {plain.min()} to {plain.max()}")
+    labels = _with_checked_contents(labels, shape[-1])
     picked = np.take_along_axis(logits, np.expand_dims(labels, -1), -1)
     return np.sum(logsumexp(logits, -1, True) - picked) / rows
 

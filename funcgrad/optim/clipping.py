@@ -9,6 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
+from funcgrad.mapped import is_all, is_any
 from funcgrad.optim.base import Optimizer, stateless
 from funcgrad.optim.hyperparameters import number
 from funcgrad.optim.leaves import absolute_square, computable, is_complex, like, plain, sqrt
@@ -131,7 +132,9 @@ def _power_of_two(leaves: list[Any]) -> Any:
     for leaf in stop_gradient(leaves):
         for part in (leaf.real, leaf.imag) if is_complex(leaf) else (leaf,):
             peak = np.maximum(peak, np.max(np.abs(part), initial=0.0))
-    if not 0.0 < peak < np.inf:
+    is_usable = (peak > 0.0) & (peak < np.inf)
+    if not is_any(is_usable):
         return 1.0
-    unit = np.ldexp(type(peak)(1.0), int(np.frexp(peak)[1]) - 1)
-    return float(unit) if type(unit) is np.float64 else unit
+    usable = peak if is_all(is_usable) else np.where(is_usable, peak, 1.0)
+    unit = np.ldexp(np.ones_like(usable), np.frexp(usable)[1] - 1)
+    return plain(unit) if unit.dtype == np.float64 else unit

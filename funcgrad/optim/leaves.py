@@ -14,6 +14,8 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
+from funcgrad.primitive import FUNCTIONS
+from funcgrad.staged import Staged
 
 _PYTHON_NUMBERS = frozenset((float, int, complex))
 _COMPUTED_WITH = frozenset("fdgFDG")  # the dtypes' characters: all real and complex ones but float16
@@ -35,12 +37,17 @@ def is_complex(leaf: Any) -> bool:
 
 def plain(value: Any) -> Any:
     """A NumPy number as the Python number: that one never raises the precision of a float32 array, where np.float64 would."""
+    if type(value) is Staged and not value.is_number and value.shape == ():
+        return value.recorded(plain, (value,), {})
     if isinstance(value, np.generic) or (isinstance(value, np.ndarray) and value.ndim == 0):
         number = value.item()
         if isinstance(number, np.generic):  # a longdouble, for which item() has no Python type
             number = complex(number) if isinstance(number, np.complexfloating) else float(number)
         return number
     return value
+
+
+FUNCTIONS["plain number"] = plain
 
 
 def like(value: Any, leaf: Any) -> Any:

@@ -12,7 +12,8 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError, InputTypeError
 from funcgrad.mapped import TRACERS, Mapped
-from funcgrad.staged import Staged, picked
+from funcgrad.numbers import picked
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer, plain_array
 

@@ -37,7 +37,9 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
     Raises:
         TreeError, InputTypeError: in_axes or out_axes do not fit the arguments or outputs, or nothing is mapped.
         InputValueError: the sizes differ, or there is no such axis.
-        ConcretizationError: f needs one plain value where it has one for each example: bool(x), float(x), x[x > 0].
+        ConcretizationError: f needs one plain value where it has one for each example: bool(x), float(x), x[x > 0]. For conditions use
+            np.where, `cond`, `switch`, `while_loop`.
+        ValueError: (NumPy's) f writes into an array that is mapped.
         StaleTracerError: a value of f's is used after it has returned.
 
     Example:

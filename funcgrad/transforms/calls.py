@@ -171,6 +171,11 @@ def readonly(value: Any) -> Any:
     return view
 
 
+def own(value: Any) -> Any:
+    """An array as one that nobody else has, for a result; anything else as it is."""
+    return value.copy() if type(value) is np.ndarray else value
+
+
 def closed_over(what: str, how: str = "as an argument") -> ConcretizationError:
     """The error for a function of the user's that brings traced values of its own into a call that is one record."""
     return ConcretizationError(

@@ -14,8 +14,10 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError, TreeError
+from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.tracer import Tracer
+from funcgrad.staged import Staged
+from funcgrad.tracer import TRACERS, Tracer
 from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
 from funcgrad.transforms.captured import standing_for
@@ -46,6 +48,7 @@ class Code(Loop):
         init: the leaves of the first carry.
         carry, x: the structures.
         steps, budget: see `Loop`.
+        asks: carry -> whether to go on, where `once` may end.
 
     Attributes:
         captured: the tracers that the functions close over.
@@ -65,14 +68,18 @@ class Code(Loop):
         x: tree.TreeDef,
         steps: int = 1,
         budget: float = KEPT_BYTES,
+        asks: Callable[[Any], Any] | None = None,
     ) -> None:
         self.name, self.steps, self.budget, self.y = name, steps, budget, None
         self._once, self._again, self._carry, self._x = once, again, carry, x
-        self._are_weak = [type(raw(one)) in _PYTHON for one in init]
+        self._are_weak = [_kind_of(raw(one)) in _PYTHON for one in init]
         self._spaces = [space_of(one) for one in init]
         self._y_spaces: list[Any] = []
         self._done, self._is_checked, self._may_end = -1, True, once is not again
-        self.captured = [one for one in captured_by(*functions) if type(one) is Tracer]
+        self._asks = asks
+        captured = captured_by(*functions)
+        self.captured = [one for one in captured if type(one) is Tracer]
+        self.staged = [one for one in captured if type(one) is Staged]
         self.reaches = functions
 
     def again(self) -> Loop:
@@ -80,6 +87,29 @@ class Code(Loop):
         loop = copy.copy(self)
         loop._once, loop._is_checked = self._again, False
         return loop
+
+    def test(self) -> Loop | None:
+        """The same carry, and as y whether to go on."""
+        asks = self._asks
+        if asks is None:
+            return None
+        loop = copy.copy(self)
+        loop._once, loop._is_checked, loop._may_end, loop.y = lambda carry, x: (carry, asks(carry)), False, False, None
+        return loop
+
+    def without_test(self) -> Loop:
+        """The steps of a loop that ends itself."""
+        loop = copy.copy(self)
+        loop._once = self._again
+        return loop
+
+    def state(self) -> Any:
+        """How many steps were made."""
+        return self._done
+
+    def restart(self, state: Any) -> None:
+        """The steps since are made once more."""
+        self._done = state
 
     @contextlib.contextmanager
     def running(self, consts: Leaves) -> Iterator[Step]:
@@ -120,11 +150,12 @@ class Code(Loop):
         """
         once, carry_tree, x_tree = self._once, self._carry, self._x
         is_leaf, x_is_leaf = carry_tree is tree.LEAF, x_tree is tree.LEAF
-        unflatten, ndarray = tree.unflatten, np.ndarray
+        unflatten = tree.unflatten
+        has_shape = y_has_shape = False
         kind = y_kind = shape = dtype = y_shape = y_dtype = None
 
         def step(carry: Leaves, row: Leaves) -> Any:
-            nonlocal kind, y_kind, shape, dtype, y_shape, y_dtype
+            nonlocal kind, y_kind, has_shape, y_has_shape, shape, dtype, y_shape, y_dtype
             self._done += 1
             found = once(carry[0] if is_leaf else unflatten(carry_tree, carry), row[0] if x_is_leaf else unflatten(x_tree, row))
             if type(found) is tuple and len(found) == 2:
@@ -135,10 +166,10 @@ class Code(Loop):
                 y_value = y._primal if type(y) is Tracer and within is None else y
                 # the usual case: a leaf each, of the types in the step before
                 is_same = type(value) is kind and type(y_value) is y_kind
-                if is_same and (kind is not ndarray or (value.shape == shape and value.dtype is dtype)):
+                if is_same and (not has_shape or (value.shape == shape and value.dtype is dtype)):
                     if y is None:
                         return [after], [], []
-                    if y_kind is not ndarray or (y_value.shape == y_shape and y_value.dtype is y_dtype):
+                    if not y_has_shape or (y_value.shape == y_shape and y_value.dtype is y_dtype):
                         return [after], [y], []
             elif found is None and self._may_end:
                 return None
@@ -147,6 +178,7 @@ class Code(Loop):
                 leaves, ys = ([stand_ins.get(id(one), one) for one in part] for part in (leaves, ys))
             if is_leaf and (self.y is tree.LEAF or self.y is NO_TREE):
                 kind, y_kind = type(raw(leaves[0])), type(raw(ys[0]) if ys else None)
+                has_shape, y_has_shape = kind in _SHAPED, y_kind in _SHAPED
                 _, shape, dtype = self._spaces[0]
                 _, y_shape, y_dtype = self._y_spaces[0] if ys else (None, None, None)
             return leaves, ys, []
@@ -164,6 +196,9 @@ class Code(Loop):
         ys, y_tree = tree.flatten(found[1])
         if self.y is None:
             self.y, self._y_spaces = NO_TREE if y_tree == NO_TREE else y_tree, [space_of(one) for one in ys]
+            for path, one, space in zip(y_tree.paths(), ys, self._y_spaces, strict=True):
+                if not space.is_number:
+                    raise InputTypeError(f"{self.name}: y{path} must be a number or an array, got {type(one).__name__}")
         elif y_tree is not self.y and y_tree != self.y:
             self._refuse_structure("y must have one structure in all steps", self.y, y_tree)
         if within is not None:
@@ -219,7 +254,7 @@ class Code(Loop):
     def widened(self, init: Leaves, wider: WidenedError) -> Leaves:
         """The first carry with a Python number as one of that dtype, from which the loop is to start anew."""
         n, dtype = wider.place, wider.dtype
-        value = init[n].astype(dtype) if type(init[n]) is Tracer else dtype.type(init[n])
+        value = in_kind(init[n], dtype.type, dtype) if type(init[n]) in TRACERS else dtype.type(init[n])
         self._spaces[n], self._are_weak[n] = space_of(value), False
         self.y, self._done = None, -1
         return [*init[:n], value, *init[n + 1 :]]
@@ -229,6 +264,12 @@ class Code(Loop):
         return tree.unflatten(self._carry, [one.copy() if type(one) is np.ndarray and not one.flags.writeable else one for one in leaves])
 
 
+def _kind_of(value: Any) -> type:
+    return value.kind if type(value) is Staged else type(value)
+
+
+_SHAPED = frozenset({np.ndarray, *TRACERS})
+"""Types of values of any shape and dtype."""
 _PYTHON = {bool: np.dtype(bool), int: np.dtype(int), float: np.dtype(float), complex: np.dtype(complex)}
 _WIDER = {"b": "", "i": "iu", "f": "fc", "c": "c"}
 """Which kinds of dtype a Python number may get by the first step, by the kind that it has."""

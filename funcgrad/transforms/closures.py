@@ -29,7 +29,10 @@ _LABEL = Label("a run on plain values")
 def captured_by(*functions: Any) -> list[Tracer]:
     """The tracers and mapped values that functions close over, those that are known in the scope that is open."""
     around = thread.scope
-    return [] if around is None else [one for one in captured_in(list(functions)) if is_known(one._scope, around)]
+    if around is None:
+        return []
+    found = [one for one in captured_in(list(functions)) if is_known(one._scope, around)]
+    return found if around.is_recorded else [one for one in found if one._scope.depth <= around.depth]
 
 
 def in_one_scope(values: Sequence[Any]) -> list[Any]:
@@ -52,9 +55,11 @@ def underived_value(value: Any) -> Any:
 
 @contextlib.contextmanager
 def underived() -> Iterator[None]:
-    """Be outside of all transforms that take derivatives, but for those around a mapping that runs."""
-    around = thread.scope
-    thread.scope = around.mapping if around is not None else None
+    """Be outside of all transforms that take derivatives, but for those around a mapping or a program that is recorded."""
+    around = inner = thread.scope
+    while inner is not None and inner.is_recorded:
+        inner = inner.parent
+    thread.scope = inner
     try:
         yield
     finally:

@@ -343,8 +343,8 @@ def custom_jvp(f: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ())
     Returns:
         A function with f's arguments, name and docstring. Its methods `defjvp(rule)`, where `rule(*nondiff, primals, tangents)` returns
         `(value, tangent)`, and `defjvps(*partials)` give the rule; it may be used as a decorator. Reverse mode transposes the rule,
-        unless `defvjp(fwd, bwd)` gives one of its own. Derivatives of any order are those of the rule. Keyword arguments are
-        resolved to positions.
+        unless `defvjp(fwd, bwd)` gives one of its own. The value is f's and its derivative the rule's, at every order: a value that the
+        rule writes out is not differentiated itself (in JAX it is, unless it calls f). Keyword arguments are resolved to positions.
 
     Raises:
         InputTypeError: f is no function; an argument that can only be given by keyword.

@@ -34,8 +34,8 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
         A function with f's arguments that returns a `Tape`.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        InputTypeError: an argument or an output that is no floating-point number or array.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 
@@ -83,8 +83,8 @@ def count_records(f: Callable[..., Any], *args: Any) -> int:
         The number of records.
 
     Raises:
-        InputTypeError: an argument or an output that is no real number or array.
-        NoRuleError: a complex argument, or an operation of f that has no rule.
+        InputTypeError: an argument or an output that is no floating-point number or array.
+        NoRuleError: an operation of f that has no rule.
         ConcretizationError: f needs a plain number or array where it has a tracer, as float(x) does.
         StaleTracerError: f uses a tracer of a transform that has ended, or of another thread.
 

@@ -1,4 +1,4 @@
-"""Loops and branches as functions, under JAX's names: `scan`, `fori_loop`, `while_loop`, `cond`, `switch`.
+"""Loops as functions, under JAX's names: `scan`, `fori_loop`, `while_loop`.
 
 Owns what they take and return. Code is run as it stands, so that a Python loop has the same value and the same derivatives; what a loop as
 one record saves is memory (`funcgrad.transforms.recurrence`).
@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import itertools
 import math
-import operator
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
+from funcgrad.mapped import Mapped, bare, is_any
 from funcgrad.rules.scopes import in_scope_of
-from funcgrad.rules.values import raw
 from funcgrad.silence import quietly
 from funcgrad.transforms.arguments import checked_function, named
-from funcgrad.transforms.calls import readonly
+from funcgrad.transforms.branches import as_integer, checked_condition, chosen, is_true, mapped_integer
+from funcgrad.transforms.calls import own, readonly
 from funcgrad.transforms.carries import KEPT_BYTES, NO_TREE, Code, WidenedError, space_of
 from funcgrad.transforms.policies import Policy
 from funcgrad.transforms.recurrence import scanned
@@ -41,18 +41,6 @@ def _run(loop: Code, init: Leaves, xs: Leaves, order: Any) -> tuple[Any, Leaves]
             return loop.carried(found.carry), found.ys
 
 
-def _integer(what: str, value: Any) -> int:
-    """A number of steps or the like.
-
-    Raises:
-        InputTypeError: it is no integer.
-    """
-    try:
-        return operator.index(value)
-    except TypeError:
-        raise InputTypeError(f"{what} must be an integer, got {type(raw(value)).__name__}") from None
-
-
 def _steps_in(name: str, xs: Any, length: Any) -> int:
     """How many steps a scan has.
 
@@ -60,7 +48,7 @@ def _steps_in(name: str, xs: Any, length: Any) -> int:
         InputTypeError, InputValueError: it is not known, or not one number.
     """
     if length is not None:
-        length = _integer(f"{name}: length", length)
+        length = as_integer(f"{name}: length", length)
         if length < 0:
             raise InputValueError(f"{name}: length must not be negative, got {length}")
     sizes = {}
@@ -126,7 +114,7 @@ def scan(
         xs: tree of arrays, shape (n, ...), one row of each for a step; None if there are none.
         length: n, which is needed where there are no xs.
         reverse: take the rows from the last to the first; ys are in the order of xs even so.
-        unroll: how many steps are at least computed again together; more are where their inside is small.
+        unroll: how many steps are at least computed again together, 0 or True for all; more are where their inside is small.
         policy: `everything_saved` keeps the inside of all steps, `nothing_saved` that of none.
 
     Returns:
@@ -156,10 +144,14 @@ def scan(
     rows, x_tree = tree.flatten(xs)
     rows = [readonly(one) for one in rows]
     leaves, carry_tree = tree.flatten(init)
-    steps = count if unroll is True else _integer(f"{name}: unroll", unroll)
+    steps = count if unroll is True else as_integer(f"{name}: unroll", unroll) or count
+    if steps < 0:
+        raise InputValueError(f"{name}: unroll must not be negative, got {unroll}")
+    if not isinstance(reverse, (bool, np.bool_)):
+        raise InputTypeError(f"{name}: reverse must be True or False, got {reverse!r:.60}")
     loop = Code(name, [f], f, f, leaves, carry_tree, x_tree, max(1, steps), _budget_of(name, policy))
     if not count:
-        return init, _empty(loop, leaves, rows)
+        return tree.map(own, init), _empty(loop, leaves, rows)
     carry, ys = _run(loop, leaves, rows, range(count - 1, -1, -1) if reverse else range(count))
     return carry, tree.unflatten(_known(loop.y), ys)
 
@@ -185,9 +177,10 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
 
     Args:
         lower: the first i, an integer.
-        upper: the end, an integer; if it is not above lower, nothing is run.
-        body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int. It may
-            close over traced values.
+        upper: the end, an integer; if it is not above lower, nothing is run. Where `vmap` maps lower or upper, steps are made, without
+            warnings, until all examples are done; those that are done before keep their val.
+        body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int, or mapped
+            where lower is. It may close over traced values.
         init_val: the first val.
 
     Returns:
@@ -205,17 +198,29 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     """
     checked_function(body_fun, "fori_loop")
     name = f"fori_loop of {named(body_fun)}"
-    numbers = range(_integer(f"{name}: lower", lower), _integer(f"{name}: upper", upper))
+    first, end = mapped_integer(f"{name}: lower", lower), mapped_integer(f"{name}: upper", upper)
+    lasts = end - first
+    if type(lasts) is Mapped:  # without examples one step, to learn the shapes
+        numbers = range(int(np.max(bare(lasts), initial=not bare(lasts).size)))
+        once = lambda carry, n: (_continued(name, lasts > n, body_fun, carry, first + n), None)
+    else:
+        numbers = range(first, end)
+        once = lambda carry, i: (body_fun(i, carry), None)
     leaves, carry_tree = tree.flatten(init_val)
     if not numbers:
-        return init_val
-
-    def once(carry: Any, i: int) -> tuple[Any, None]:
-        return body_fun(i, carry), None
-
+        copied: R = tree.map(own, init_val)
+        return copied
     loop = Code(name, [body_fun], once, once, leaves, carry_tree, tree.LEAF)
     found: R = _run(loop, leaves, [numbers], range(len(numbers)))[0]
     return found
+
+
+def _continued(name: str, condition: Any, body_fun: Callable[..., Any], carry: Any, *before: Any) -> Any:
+    """The carry after a step that is made for those examples alone for which a mapped condition holds."""
+    after = quietly(body_fun, *before, carry)
+    if [space_of(one) for one in tree.leaves(after)] != [space_of(one) for one in tree.leaves(carry)]:
+        return after  # which the loop refuses
+    return after if tree.structure(after) != tree.structure(carry) else chosen(name, condition, after, carry)
 
 
 def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_val: R) -> R:
@@ -225,7 +230,8 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     until it converges use `fixed_point` or `custom_root`, which keep nothing and are more accurate.
 
     Args:
-        cond_fun: val -> whether to go on, one boolean.
+        cond_fun: val -> whether to go on, one boolean. Where it differs between examples that `vmap` maps, steps are made, without
+            warnings, until all are done; those that are done before keep their val.
         body_fun: val -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes. Both may close over traced values.
         init_val: the first val.
 
@@ -248,81 +254,21 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     leaves, carry_tree = tree.flatten(init_val)
 
     def once(carry: Any, x: None) -> tuple[Any, None] | None:
-        return (body_fun(carry), None) if _is_true(f"{name}: cond_fun", cond_fun(carry)) else None
+        goes_on = is_true(f"{name}: cond_fun", cond_fun(carry))
+        if type(goes_on) is bool:
+            return (body_fun(carry), None) if goes_on else None
+        is_left = is_any(goes_on) or (not bare(goes_on).size and not tried)  # without examples once, to learn the shapes
+        tried.append(True)
+        return (_continued(name, goes_on, body_fun, carry), None) if is_left else None
+
+    tried: list[bool] = []
 
     def again(carry: Any, x: None) -> tuple[Any, None]:
         return body_fun(carry), None
 
-    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE)
+    def asks(carry: Any) -> Any:
+        return checked_condition(f"{name}: cond_fun", cond_fun(carry))
+
+    loop = Code(name, [cond_fun, body_fun], once, again, leaves, carry_tree, NO_TREE, asks=asks)
     found: R = _run(loop, leaves, [], itertools.count())[0]
     return found
-
-
-def _is_true(what: str, value: Any) -> bool:
-    """A condition as Python's.
-
-    Raises:
-        InputTypeError: it is not one boolean or number.
-    """
-    is_number, shape, _ = space_of(value)
-    if shape or not is_number:
-        got = f"an array of shape {shape}" if is_number else type(value).__name__
-        raise InputTypeError(f"{what} must give one boolean, got {got}: use np.all or np.any")
-    return bool(value)
-
-
-# ------------------------------------------------------------------------------------------------ branches
-
-
-def cond(pred: Any, true_fun: Callable[..., R], false_fun: Callable[..., R], *operands: Any) -> R:
-    """`true_fun(*operands) if pred else false_fun(*operands)`: only the one is run, and differentiated.
-
-    Args:
-        pred: one boolean or number, which may be traced.
-        true_fun: function of the operands.
-        false_fun: function of the operands.
-        *operands: anything.
-
-    Returns:
-        The value of the function that was chosen.
-
-    Raises:
-        InputTypeError: pred is not one boolean.
-
-    Example:
-        >>> from funcgrad import grad
-        >>> grad(lambda x: cond(x > 1.0, lambda x: x * x, lambda x: -x, x))(3.0)
-        6.0
-    """
-    checked_function(true_fun, "cond")
-    checked_function(false_fun, "cond")
-    return (true_fun if _is_true("cond: pred", pred) else false_fun)(*operands)
-
-
-def switch(index: Any, branches: Sequence[Callable[..., R]], *operands: Any) -> R:
-    """`branches[index](*operands)`: only the one is run, and differentiated.
-
-    Args:
-        index: an integer; one that is out of range counts as the next in range, as in JAX.
-        branches: functions of the operands.
-        *operands: anything.
-
-    Returns:
-        The value of the function that was chosen.
-
-    Raises:
-        InputTypeError: index is no integer, or a branch no function.
-        InputValueError: there are no branches.
-
-    Example:
-        >>> from funcgrad import grad
-        >>> grad(lambda x: switch(1, [np.sin, np.exp, np.cos], x))(0.0)
-        1.0
-    """
-    branches = list(branches)
-    if not branches:
-        raise InputValueError("switch needs at least one branch")
-    for branch in branches:
-        checked_function(branch, "switch")
-    n = _integer("switch: index", index)
-    return branches[min(max(n, 0), len(branches) - 1)](*operands)

@@ -11,28 +11,31 @@ References: Griewank & Walther 2008, Evaluating Derivatives, chapter 12 (computi
 
 from __future__ import annotations
 
-import contextlib
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from funcgrad.replay import FRUGAL_BYTES
+from funcgrad.errors import ConcretizationError
+from funcgrad.mapped import OPEN, mapping_of
+from funcgrad.replay import follow
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw, shape_of
 from funcgrad.tape import Record, Scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
-from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, tangents_of
+from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, owned, parts_of, recorded, tangents_of
 from funcgrad.transforms.captured import held_in
-from funcgrad.transforms.forward import jvp
+from funcgrad.transforms.closures import underived_value
+from funcgrad.transforms.compile.loops import compiled_loop, staged_in
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
-from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step
+from funcgrad.transforms.steps import Gathered, Leaves, Loop
+from funcgrad.transforms.through import Pulled, PulledOne, Pushed
 
 
-def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterable[int], has_carries: bool = False) -> Results:
+def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Any, has_carries: bool = False) -> Results:
     """Run a loop; where its operands are traced and records are kept, as one record.
 
     Args:
@@ -40,7 +43,7 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
         consts: what every step is given.
         init: the first carry.
         xs: what the steps are given one by one, anything that can be indexed by their numbers.
-        order: the numbers of the steps; a loop that ends itself counts from 0.
+        order: the numbers of the steps; a loop that ends itself counts from 0; None for as many steps back as it made in a program.
         has_carries: whether the carries are asked for.
 
     Returns:
@@ -51,6 +54,13 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     operands = [one for one in flat if type(one) is Tracer]
     scope = _kept_scope(operands)
     count = len(order) if isinstance(order, range) else None
+    is_staged = bool(OPEN) and staged_in((*flat, *loop.staged)) is not None
+    if is_staged and scope is None and operands:
+        scope = _forward_scope(operands)
+    if is_staged and scope is None:
+        compiled = _compiled(loop, [[underived_value(one) for one in part] for part in parts], order, has_carries, bool(operands))
+        if compiled is not None:
+            return Results(*compiled)
     if scope is None:
         gathered = Gathered(count, has_carries)
         return Results(loop.run(consts, init, xs, order, gathered), gathered)
@@ -59,7 +69,12 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     held = held_in(loop.reaches, scope)
     with in_scope_of(()):
         plain = call.split([raw(one) if kept is None else kept for one, kept in zip(flat, constants, strict=True)])
-        carry, segments = _first_run(call, plain, order, gathered)
+        compiled = _compiled(loop, plain, order, True, True) if is_staged else None
+        if compiled is None:
+            carry, segments = _first_run(call, plain, order, gathered)
+        else:
+            (carry, gathered), segments = compiled, []
+            call.ends_itself = gathered.count is None
     if not gathered.done:
         return Results(init, gathered)
     found = Results([owned(one, scope) if n in call.active else one for n, one in enumerate(carry)], gathered)
@@ -70,7 +85,8 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Iterabl
     hidden: list[int] = []
     residual = (call, tuple(one._primal for one in operands), constants, list(found.carries), hidden, segments, held)
     made = recorded(_RULE, scope, operands, residual, [leaves[n] for leaves, n in places])
-    hidden += [one._index for one in made[len(made) - len(call.active) :]]
+    if not call.ends_itself:
+        hidden += [one._index for one in made[len(made) - len(call.active) :]]
     if scope.watched is not None:
         for index in hidden:
             scope.watched.pop(index, None)
@@ -88,7 +104,32 @@ def _kept_scope(values: Iterable[Any]) -> Scope | None:
     one = scope
     while one is not None and one.forwards and one.forwards[-1] is one:
         one = one.parent
-    return None if one is None else scope
+    return None if one is None or not one.is_recorded else scope
+
+
+def _forward_scope(operands: Sequence[Tracer]) -> Scope | None:
+    """The scope of tracers that tangents follow; None where it is there to make plain values."""
+    scope = scope_of(operands)
+    return scope if scope is not None and scope.make is follow else None
+
+
+def _compiled(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is_first: bool) -> tuple[Leaves, Gathered] | None:
+    """What a loop of staged values gives; None where it is to be run step by step, as its steps depend on values."""
+    consts, init, xs = parts
+    ends_itself = loop.test() is not None
+    if mapping_of(*consts, *init, *xs) is not None or not (ends_itself or order is None or len(order) > 1):
+        return None
+    count = None if ends_itself or order is None else len(order)
+    before, gathered = loop.state(), Gathered(count, has_carries)
+    try:
+        carry, ys, sums, carries = compiled_loop(loop, consts, init, xs, None if count is None else order, has_carries, is_first)
+    except ConcretizationError:
+        if ends_itself or order is None:
+            raise
+        loop.restart(before)
+        return None
+    gathered.take_whole(1 if count is None else count, ys, sums, carries)
+    return carry, gathered
 
 
 def _first_run(call: Call, plain: list[Leaves], order: Any, gathered: Gathered) -> tuple[Leaves, list[Segment]]:
@@ -132,12 +173,20 @@ def _pulled(
     consts, init, xs = call.split(replaced(constants, call.traced, operands))
     left = iter(parts)
     ct = settled([next(left) for _ in call.active], [init[n] for n in call.active])
-    cts = [{n: next(left) for n in places} for places in (call.ys, call.sums, call.active)]
+    cts = [{n: next(left) for n in places} for places in (call.ys, call.sums, call.hidden)]
     ct_ys, ct_sums, ct_carries = ({n: one for n, one in of_kind.items() if one is not None} for of_kind in cts)
     consts, rows = [*consts, *ct_sums.values()], [*xs, *ct_ys.values(), *ct_carries.values()]
     known = list(ct_ys), list(ct_sums), list(ct_carries)
-    if _kept_scope([*consts, *ct, *carries, *rows]) is None:
-        ct, of_xs, of_consts = _pulled_plainly(_Pulled(call, *known), consts, ct, carries, rows, segments)
+    if OPEN and staged_in((*consts, *ct, *carries, *rows, *call.loop.staged)) is not None:
+        if call.ends_itself and any(type(one) is Tracer for one in (*operands, *ct, *rows)):
+            raise ConcretizationError(
+                f"{call.loop.name}: in a program of jit, a loop whose number of steps depends on values has no derivatives of those by "
+                "reverse mode: use scan or fori_loop with as many steps as suffice (np.where(done, val, next)), or forward mode"
+            )
+        found = scanned(PulledOne(call, *known), consts, ct, [*carries, *rows], None if call.ends_itself else call.order[::-1])
+        ct, of_xs, of_consts = found.carry, found.ys, found.sums
+    elif _kept_scope([*consts, *ct, *carries, *rows]) is None:
+        ct, of_xs, of_consts = _pulled_plainly(Pulled(call, *known), consts, ct, carries, rows, segments)
     else:
         ct, of_xs, of_consts = _pulled_by_blocks(call, known, consts, ct, carries, rows)
     of_carry = dict(zip(call.active, ct, strict=True))
@@ -145,7 +194,7 @@ def _pulled(
 
 
 def _pulled_plainly(
-    loop: _Pulled, consts: Leaves, ct: Leaves, carries: Leaves, rows: Leaves, segments: list[Segment]
+    loop: Pulled, consts: Leaves, ct: Leaves, carries: Leaves, rows: Leaves, segments: list[Segment]
 ) -> tuple[Leaves, Leaves, Leaves]:
     """The cotangents of the first carry, of xs and consts, where nobody asks for those of all carries."""
     call = loop.call
@@ -189,7 +238,7 @@ def _pulled_by_blocks(
         starts = [one[start + numbers[0] : start + n * length : length] for one in carries]
         parts = [_in_blocks(one, start, n, length) for one in rows]
         order = range(n) if is_reversed else range(n)[::-1]
-        found = scanned(_Pulled(call, *known, numbers), consts, ct, [*starts, *parts], order)
+        found = scanned(Pulled(call, *known, numbers), consts, ct, [*starts, *parts], order)
         ct = found.carry
         gathered.add(found.sums)
         for so_far, one in zip(of_xs, found.ys, strict=True):
@@ -206,58 +255,6 @@ def _in_blocks(x: Any, start: int, count: int, length: int) -> Any:
     return [part[n * length : (n + 1) * length] for n in range(count)]
 
 
-class _Pulled(Loop):
-    """Cotangents through a loop, some steps at a time.
-
-    Its carry are the cotangents of the carry. A row is what a block of steps started from, xs of these, and the cotangents of their ys and
-    of the carries before them.
-    """
-
-    def __init__(self, call: Call, ys: list[int], sums: list[int], carries: list[int], numbers: range = range(0)) -> None:
-        self.name = call.loop.name
-        self.call, self.ys, self.sums, self.carries, self.numbers = call, ys, sums, carries, numbers
-
-    @contextlib.contextmanager
-    def running(self, consts: Leaves) -> Iterator[Step]:
-        """The step through a block, whose steps have those numbers."""
-        numbers, n_carry = self.numbers, self.call.sizes[1]
-
-        def step(ct: Leaves, row: Leaves) -> tuple[Leaves, Leaves, Leaves]:
-            rows = row[n_carry:]
-            with self.recorded(consts, row[:n_carry], rows, numbers) as segment:
-                ct, of_steps, of_consts = self.through(segment, consts, ct, rows, numbers)
-            of_steps = of_steps if numbers.step > 0 else of_steps[::-1]
-            return ct, [np.stack(column) for column in zip(*of_steps, strict=True)], of_consts
-
-        yield step
-
-    def recorded(
-        self, consts: Leaves, carry: Leaves, rows: Leaves, numbers: range, record_size: float | None = 0.0
-    ) -> contextlib.AbstractContextManager[Segment]:
-        """The steps of those numbers, with records."""
-        n_consts, _, n_xs = self.call.sizes
-        for n in self.call.floats:
-            carry[n] = float(carry[n]) if isinstance(carry[n], np.generic) else carry[n]
-        return with_records(self.call, consts[:n_consts], carry, rows[:n_xs], numbers, record_size, bool(self.carries))
-
-    def through(self, segment: Segment, consts: Leaves, ct: Leaves, rows: Leaves, numbers: range) -> tuple[Leaves, list[Leaves], Leaves]:
-        """The cotangents of the carry before some steps, of the rows of xs, and of consts."""
-        call = self.call
-        (n_consts, _, n_xs), (wanted, _, wanted_xs) = call.sizes, call.wanted
-        seeds = list(zip([segment.carry[n] for n in call.active], ct, strict=True))
-        for n, of_steps in zip(self.ys, rows[n_xs:]):
-            seeds += [(ys[n], of_steps[i]) for ys, i in zip(segment.ys, numbers, strict=True)]
-        for n, of_steps in zip(self.carries, rows[n_xs + len(self.ys) :], strict=True):
-            seeds += [(before[n], of_steps[i]) for before, i in zip(segment.carries, numbers, strict=True)]
-        for n, of_sum in zip(self.sums, consts[n_consts:], strict=True):
-            seeds += [(sums[n], of_sum) for sums in segment.sums]
-        seeds = [(index, seed) for index, seed in seeds if index is not None]
-        is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in segment.values)
-        found = settled(segment.piece.backward(seeds, frugal=is_large and thread.scope is None and not segment.is_kept), segment.values)
-        of_consts, of_carry, of_xs = found[: len(wanted)], found[len(wanted) : len(wanted) + len(ct)], iter(found[len(wanted) + len(ct) :])
-        return of_carry, [[next(of_xs) for _ in wanted_xs] for _ in numbers], of_consts
-
-
 # ------------------------------------------------------------------------------------------------ forwards
 
 
@@ -268,68 +265,11 @@ def _push(record: Record, tangents: Any) -> Any:
     t_consts, t_init, t_xs = call.split(replaced([None] * len(constants), call.traced, given))
     t_carry = settled([t_init[n] for n in call.active], [init[n] for n in call.active])
     t_consts, t_xs = ([one for one in part if one is not None] for part in (t_consts, t_xs))
-    loop = _Pushed(call, not is_own(tangents, call.first))
+    loop = Pushed(call, not is_own(tangents, call.first))
     with in_scope_of([*operands, *given]):
         found = scanned(loop, [*consts, *t_consts], [*init, *t_carry], [*xs, *t_xs], call.order, has_carries=True)
-    return joined([*found.carry[len(init) :], *found.ys, *found.sums, *found.carries[len(init) :]])
-
-
-class _Pushed(Loop):
-    """A loop with the tangents of all that it has: of consts, the carry and xs, behind each of these."""
-
-    is_measured = False
-
-    def __init__(self, call: Call, is_on_behalf: bool) -> None:
-        self.name = call.loop.name
-        self._call, self._is_on_behalf = call, is_on_behalf
-
-    @contextlib.contextmanager
-    def running(self, consts: Leaves) -> Iterator[Step]:
-        """The step, with tangents."""
-
-        def step(carry: Leaves, row: Leaves) -> tuple[Leaves, Leaves, Leaves]:
-            def moved(consts: Leaves, carry: Leaves, row: Leaves) -> Results:
-                gathered = Gathered(1, False)
-                with self._call.loop.running(consts) as step:
-                    found: Any = step(carry, row)
-                gathered.take_whole(1, found[1], found[2], [])
-                return Results(found[0], gathered)
-
-            after, (t_carry, t_ys, t_sums, _) = self._moved(moved, consts, carry, row)
-            return [*after.carry, *t_carry], t_ys, t_sums
-
-        yield step
-
-    def run(self, consts: Leaves, carry: Leaves, xs: Any, order: Any, gathered: Gathered, is_first: bool = False) -> Leaves:
-        """All steps at once, in forward mode."""
-
-        def moved(consts: Leaves, carry: Leaves, xs: Leaves) -> Results:
-            inner = Gathered(gathered.count, gathered.has_carries)
-            return Results(self._call.loop.run(consts, carry, xs, order, inner), inner)
-
-        found, (t_carry, t_ys, t_sums, t_carries) = self._moved(moved, consts, carry, xs)
-        gathered.take_whole(len(order), t_ys, t_sums, [*found.carries, *t_carries])
-        return [*found.carry, *t_carry]
-
-    def _moved(self, f: Callable[..., Results], consts: Leaves, carry: Leaves, xs: Leaves) -> tuple[Results, list[Leaves]]:
-        """What f gives, and the tangents of the leaves of its carry, ys, sums and carries that have any."""
-        call = self._call
-        counts, wanted = call.sizes, [call.wanted[0], call.active, call.wanted[2]]
-        plain = [part[:count] for part, count in zip((consts, carry, xs), counts, strict=True)]
-        tangents = [part[count:] for part, count in zip((consts, carry, xs), counts, strict=True)]
-        found: Any = None
-
-        def moved(*some: Leaves) -> tuple[list[Any], list[Any]]:
-            nonlocal found
-            found = f(*(replaced(part, places, moving) for part, places, moving in zip(plain, wanted, some, strict=True)))
-            return [leaves[n] for leaves, n in call.places(found)], [found.carry, found.carries]
-
-        primals = [[part[n] for n in places] for part, places in zip(plain, wanted, strict=True)]
-        with on_behalf(self._is_on_behalf):
-            _, given, (found.carry, found.carries) = jvp(moved, primals, tangents, has_aux=True)
-        left = iter(given)
-        kinds = ((found.carry, call.active), (found.ys, call.ys), (found.sums, call.sums), (found.carries, call.active))
-        return found, [[next(left) for _ in places] if leaves else [] for leaves, places in kinds]
+    carries = [] if call.ends_itself else found.carries[len(init) :]
+    return joined([*found.carry[len(init) :], *found.ys, *found.sums, *carries])
 
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:

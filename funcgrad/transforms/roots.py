@@ -10,6 +10,8 @@ differentiation".
 from __future__ import annotations
 
 import functools
+import itertools
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -20,8 +22,10 @@ from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, N
 from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
-from funcgrad.transforms.calls import closed_over
+from funcgrad.transforms.calls import closed_over, own
 from funcgrad.transforms.closures import captured_by, in_one_scope, plain_result, underived, underived_value, with_values
+from funcgrad.transforms.compile.loops import staged_in
+from funcgrad.transforms.compile.solvers import solved_by
 from funcgrad.transforms.forward import jvp, linearize
 from funcgrad.transforms.gmres import gmres
 from funcgrad.transforms.implicit import solution
@@ -152,7 +156,7 @@ def custom_root(
 
     Args:
         f: x -> what must be zero, of the structure, shapes and dtypes of x, a tree of floating-point numbers and arrays.
-        initial_guess: where `solve` starts; the root does not depend on it.
+        initial_guess: what `solve` starts from, anything: a number, bounds, None. The root does not depend on it, nor need it be like it.
         solve: `(f, initial_guess)` -> the root. It gets plain values, and so does f in it: any code may find the root, transforms of f as
             well.
         tangent_solve: `(g, y)` -> x with g(x) = y, for a linear function g: f linearized at the root, and its transpose. It must solve for
@@ -189,6 +193,7 @@ def custom_root(
     found = solver(with_values(f, captured, known, name), tree.map(underived_value, initial_guess))
     found, aux = with_aux(name, found) if has_aux else (found, None)
     _check_kinds(name, "the root", found)
+    found = tree.map(own, found)
     if values:
         solve_tangents = plain_result(tangent_solve, captured_by(tangent_solve), name)
         vector, unravel = tree.ravel(found)
@@ -201,11 +206,20 @@ def custom_root(
         def solved(g: Callable[[Vector], Vector], y: Vector) -> Vector:
             answer = solve_tangents(lambda v: unravel(g(_flat(name, v, found, "argument of g"))), unravel(y))
             x = _flat(name, answer, found, "solution of tangent_solve")
-            _check_solution(name, bare(g(x) - y), bare(y))
+            residual = g(x) - y
+            staged = staged_in((x, residual)) if OPEN else None
+            if staged is not None:
+                return staged.recorded(_checked_solution, (name, x, residual, y), {})
+            _check_solution(name, bare(residual), bare(y))
             return x
 
         found = unravel(_root(residual, vector, values, solved, [f, tangent_solve]))
     return (found, aux) if has_aux else found
+
+
+def _checked_solution(name: str, x: Vector, residual: np.ndarray, y: np.ndarray) -> Vector:
+    _check_solution(name, residual, y)
+    return x
 
 
 def _check_solution(name: str, residual: np.ndarray, y: np.ndarray) -> None:
@@ -267,7 +281,8 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     plain = tree.unflatten(treedef, [underived_value(one) for one in leaves])
     _check_kinds(name, "x0", x0)
     step = plain_result(f, captured, name)
-    found = _iterated(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps)
+    found = _iterated_anywhere(name, lambda x: step(x, *plain), tree.map(underived_value, x0), tol, max_steps, [*leaves, *captured])
+    found = tree.map(own, found)
     if not places and not captured:
         return found
     vector, unravel = tree.ravel(found)
@@ -280,12 +295,43 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
         return x - _flat(name, after, found, "value of f")
 
     values = in_one_scope([*(leaves[n] for n in places), *captured])
-    return unravel(_root(residual, vector, values, lambda g, b: gmres(name, g, b), [f]))
+    return unravel(_root(residual, vector, values, lambda g, b: _gmres(name, g, b), [f]))
+
+
+def _gmres(name: str, g: Callable[[Vector], Vector], b: Vector) -> Vector:
+    """The solution of g(x) = b; one instruction where a program is recorded."""
+    staged = staged_in((b, g(b))) if OPEN else None
+    if staged is None:
+        return gmres(name, g, b)
+    solve = lambda functions, leaves: [gmres(name, lambda v: functions[0](v)[0], *leaves)]
+    return solved_by("gmres", solve, [lambda v: [g(v)]], [b], staged)[0]
+
+
+def _iterated_anywhere(name: str, step: Callable[[Any], Any], x: Any, tol: float | None, max_steps: int, others: Values) -> Any:
+    """The fixed point of a function that depends on others; one instruction where a program is recorded."""
+    leaves, treedef = tree.flatten(x)
+    staged = staged_in((*leaves, *others)) if OPEN else None
+    if staged is None or mapping_of(*leaves, *others) is not None:
+        return _iterated(name, step, x, tol, max_steps)
+
+    def solve(functions: Sequence[Any], leaves: Sequence[Any]) -> list[Any]:
+        first, later = functions
+        steps = itertools.chain((first,), itertools.repeat(later))
+        step = lambda x: tree.unflatten(treedef, next(steps)(*tree.leaves(x)))
+        return tree.leaves(_iterated(name, step, tree.unflatten(treedef, leaves), tol, max_steps))
+
+    def of_leaves(*leaves: Any) -> list[Any]:
+        x = tree.unflatten(treedef, leaves)
+        after = step(x)
+        _flat(name, after, _with_dtypes(x, after), "value of f")
+        return tree.leaves(after)
+
+    return tree.unflatten(treedef, solved_by("fixed_point", solve, [of_leaves, of_leaves], leaves, staged, follows=True))
 
 
 def _of_examples(combine: Any, leaves: Sequence[Any], axes: int) -> Any:
     """Numbers of all leaves put together, for each example."""
-    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], -1)), -1, initial=0.0) for one in leaves]
+    parts = [combine.reduce(np.reshape(one, (*np.shape(one)[:axes], math.prod(np.shape(one)[axes:]))), -1, initial=0.0) for one in leaves]
     return functools.reduce(combine, parts) if parts else np.zeros(())
 
 

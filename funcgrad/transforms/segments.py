@@ -19,6 +19,7 @@ from funcgrad.tape import Label, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over, has_derivative
+from funcgrad.transforms.compile.loops import kind_of
 from funcgrad.transforms.steps import Gathered, Leaves, Loop
 
 SEGMENT_BYTES = 1 << 18
@@ -49,14 +50,16 @@ class Call:
         floats: which leaves of the carry are Python floats.
         first: the position from which on leaves are those of the scope that the call was made in.
         together: how many steps are to be recorded together.
+        ends_itself: whether it is the program that finds out how many steps there are.
     """
 
-    __slots__ = ("active", "first", "floats", "loop", "order", "sizes", "sums", "together", "traced", "wanted", "ys")
+    __slots__ = ("active", "ends_itself", "first", "floats", "loop", "order", "sizes", "sums", "together", "traced", "wanted", "ys")
 
     order: range
 
     def __init__(self, loop: Loop, parts: list[Leaves], first: int) -> None:
         self.loop, self.first, self.together = loop, first, loop.steps
+        self.ends_itself = False
         self.sizes = [len(part) for part in parts]
         self.wanted = [_places(part, lambda one: type(one) is Tracer) for part in parts]
         self.traced = _places([one for part in parts for one in part], lambda one: type(one) is Tracer)
@@ -67,16 +70,21 @@ class Call:
         """The loop was run for the first time."""
         self.loop, self.order = self.loop.again(), order
         self.ys, self.sums = _places(found.ys, has_derivative), _places(found.sums, has_derivative)
-        self.floats = [n for n in self.active if type(found.carry[n]) is float and type(init[n]) is float]
+        self.floats = [n for n in self.active if kind_of(found.carry[n]) is float and kind_of(init[n]) is float]
 
     def split(self, flat: Sequence[Any]) -> list[Leaves]:
         """A flat list as consts, carry and xs."""
         a, b, c = self.sizes
         return [list(flat[:a]), list(flat[a : a + b]), list(flat[a + b : a + b + c])]
 
+    @property
+    def hidden(self) -> list[int]:
+        """Which leaves of the stacked carries are outputs of the record: a replay that is itself recorded takes them as tracers."""
+        return [] if self.ends_itself else self.active
+
     def places(self, found: Results) -> list[tuple[Leaves, int]]:
         """Where in the results those leaves are that have derivatives."""
-        kinds = ((found.carry, self.active), (found.ys, self.ys), (found.sums, self.sums), (found.carries, self.active))
+        kinds = ((found.carry, self.active), (found.ys, self.ys), (found.sums, self.sums), (found.carries, self.hidden))
         return [(leaves, n) for leaves, places in kinds if leaves for n in places]
 
 

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import dataclasses
 import math
+import operator
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError
+from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.mapped import TRACERS, Mapped, mapping_scope
 from funcgrad.rules.values import is_array, is_numeric
 from funcgrad.silence import quietly
@@ -29,6 +30,10 @@ class ShapeDtypeStruct:
         shape: a tuple of integers.
         dtype: NumPy's.
 
+    Raises:
+        InputValueError: a size is negative.
+        TypeError: (Python's) a size is no integer.
+
     Example:
         >>> ShapeDtypeStruct((2, 3), np.float32).ndim
         2
@@ -38,7 +43,9 @@ class ShapeDtypeStruct:
     dtype: Any
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "shape", tuple(int(size) for size in self.shape))
+        object.__setattr__(self, "shape", tuple(map(operator.index, self.shape)))
+        if min(self.shape, default=0) < 0:
+            raise InputValueError(f"ShapeDtypeStruct: sizes must not be negative, got the shape {self.shape}")
         object.__setattr__(self, "dtype", np.dtype(self.dtype))
 
     @property
@@ -53,7 +60,11 @@ class ShapeDtypeStruct:
 
 
 def eval_shape(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The shapes and dtypes of f's output; no number of it is computed.
+    """The shapes and dtypes of f's output, without its numbers.
+
+    f runs on arrays of no examples (see `vmap`), and NumPy has nothing to compute. Where it has no function for many examples at once, as
+    for `np.convolve`, or where a solver is called, that runs on numbers that are made up, with the time and memory that it takes for
+    arrays of these shapes.
 
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise, also one made by a transform.

@@ -26,6 +26,7 @@ class Loop:
         steps: how many steps are at least computed again together.
         budget: how many bytes of the inside of steps may be kept instead.
         is_measured: whether the size of the inside is to be found out in the first run.
+        staged: the staged values that the step closes over.
         reaches: functions of the user's, whose arrays must stay what they are.
     """
 
@@ -33,6 +34,7 @@ class Loop:
     steps = 1
     budget = 0.0
     is_measured = True
+    staged: Sequence[Any] = ()
     reaches: Sequence[Any] = ()
 
     def running(self, consts: Leaves) -> contextlib.AbstractContextManager[Step]:
@@ -46,6 +48,20 @@ class Loop:
     def again(self) -> Loop:
         """The loop of a number of steps that is known to fit: the one to be run after the first."""
         return self
+
+    def test(self) -> Loop | None:
+        """The loop whose y says whether to go on, of a loop that ends itself."""
+        return None
+
+    def without_test(self) -> Loop:
+        """The loop whose steps do not ask whether to go on."""
+        return self
+
+    def state(self) -> Any:
+        """What is to be given to `restart`."""
+
+    def restart(self, state: Any) -> None:
+        """What was run since is run once more."""
 
     def run(
         self, consts: Leaves, carry: Leaves, xs: Sequence[Any], order: Iterable[int], gathered: Gathered, is_first: bool = False

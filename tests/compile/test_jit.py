@@ -159,6 +159,55 @@ def test_defaults_and_bound_arguments():
     np.testing.assert_array_equal(program(X), X * 5.0)
 
 
+def test_attributes_of_static_arguments():
+    class Model:
+        rate = 1.0
+
+        def step(self, x: Any) -> Any:
+            return x * self.rate
+
+    model = Model()
+    model.rate = 2.0
+    program = jit(Model.step, static_argnums=0)
+    np.testing.assert_array_equal(program(model, X), X * 2.0)
+    model.rate = 5.0
+    np.testing.assert_array_equal(program(model, X), X * 5.0)
+
+
+def test_static_by_position_is_static_by_keyword():
+    def f(x: Any, n: int = 2, *, flag: bool = False) -> Any:
+        return x**n if flag else x * n
+
+    for program in (jit(f, static_argnums=1, static_argnames="flag"), jit(f, static_argnames=("n", "flag"))):
+        np.testing.assert_array_equal(program(X, 3), X * 3)
+        np.testing.assert_array_equal(program(X, n=3, flag=True), X**3)
+        np.testing.assert_array_equal(program(X), X * 2)
+
+
+def test_as_a_decorator_with_options():
+    @jit(static_argnames="n")
+    def power(x: Any, n: int) -> Any:
+        return sum(x**k for k in range(n))
+
+    np.testing.assert_array_equal(power(X, 3), 1.0 + X + X**2)
+
+
+@pytest.mark.parametrize(
+    "draw",
+    [
+        lambda rng: rng.normal(size=3),
+        lambda rng: np.random.normal(size=3),
+    ],
+)
+def test_random_numbers_would_be_the_same_at_each_call(draw: Any):
+    rng = np.random.default_rng(0)
+    with pytest.raises(ConcretizationError, match=r"draws random numbers.*pass the numbers"):
+        jit(lambda x: x + draw(rng))(X)
+    np.testing.assert_array_equal(
+        jit(lambda x: x + np.random.default_rng(0).normal(size=3))(X), X + np.random.default_rng(0).normal(size=3)
+    )
+
+
 def test_an_array_of_a_closure_cannot_be_written_into_while_a_program_has_it():
     weights = A([1.0, 2.0, 3.0])
     program = jit(lambda x: x * weights)
@@ -410,6 +459,37 @@ def test_a_training_step_with_its_optimizer():
         *compiled, same = program(*compiled, x, y)
         np.testing.assert_allclose(same, value, rtol=1e-13)
     np.testing.assert_allclose(compiled[0]["w"], eager[0]["w"], rtol=1e-12)
+
+
+def test_clipping_and_one_hot_rows():
+    clip = optim.clip_by_global_norm(1.0)
+
+    def clipped(gradient: Any) -> Any:
+        return clip.update(gradient, clip.init(gradient), gradient)[0]
+
+    program = jit(clipped)
+    for size in (5.0, 0.0, 0.1, np.inf):
+        gradient = {"a": np.full(3, size, np.float32), "b": 2.0}
+        got, wanted = program(gradient), clipped(gradient)
+        assert got["a"].dtype == np.float32
+        assert type(got["b"]) is float
+        for key in "ab":
+            np.testing.assert_allclose(got[key], wanted[key], rtol=1e-6)
+    labels = A([0, 2])
+    np.testing.assert_array_equal(jit(lambda n: nn.one_hot(n, 3))(labels), nn.one_hot(labels, 3))
+    np.testing.assert_array_equal(vmap(lambda n: nn.one_hot(n, 3))(labels), nn.one_hot(labels, 3))
+
+
+def test_adding_to_an_array_in_place():
+    def f(x: Any) -> Any:
+        total = np.zeros(3)
+        total += x
+        total *= 2.0
+        return total
+
+    program = jit(f)
+    for x in (X, -X):
+        np.testing.assert_array_equal(program(x), 2.0 * x)
 
 
 # ------------------------------------------------------------------------------------------------ threads

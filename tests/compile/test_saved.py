@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from funcgrad import grad, jit, load, nn, value_and_grad
+from funcgrad import grad, jit, load, nn, optim, value_and_grad
 from funcgrad.errors import InputTypeError, InputValueError
 
 X = np.array([0.3, 0.5, 0.9])
@@ -73,6 +73,44 @@ def test_several_programs_and_strong_zeros():
     np.testing.assert_allclose(loaded(X), 1.0 / X, rtol=1e-15)
     np.testing.assert_array_equal(loaded(np.array([0.0, 2.0])), np.array([0.0, 0.5]))
     np.testing.assert_array_equal(loaded(np.array([0.0, 4.0])), np.array([0.0, 0.25]))
+
+
+def test_a_whole_training_step():
+    optimizer = optim.chain(optim.clip_by_global_norm(1.0), optim.adam(1e-2))
+
+    def step(params: Any, state: Any, x: Any, y: Any) -> Any:
+        gradient = grad(lambda p: np.mean((np.tanh(x @ p["w"] + p["b"]) - y) ** 2))(params)
+        updates, state = optimizer.update(gradient, state, params)
+        return optim.apply_updates(params, updates), state
+
+    params = {"w": np.array([0.5, -0.5, 0.1]), "b": 0.0}
+    state, x, y = optimizer.init(params), np.stack([X, -X, 2.0 * X]), np.array([0.1, 0.2, 0.3])
+    program = jit(step)
+    wanted, after = program(params, state, x, y)
+    loaded = through_a_file(program)
+    for _ in range(2):
+        found, same = loaded(params, state, x, y)
+        assert type(same) is type(after)
+        assert type(found["b"]) is float
+        assert found["b"] == wanted["b"]
+        np.testing.assert_array_equal(found["w"], wanted["w"])
+
+
+def test_results_of_linear_algebra():
+    program = jit(lambda a: np.linalg.slogdet(a))
+    wanted = program(np.eye(3) * 2.0)
+    found = through_a_file(program)(np.eye(3) * 2.0)
+    assert type(found) is type(wanted)
+    assert found.logabsdet == wanted.logabsdet
+
+
+def test_derivatives_with_respect_to_numbers_of_every_kind():
+    for b in (2.0, np.float64(2.0), np.array(2.0), np.float32(2.0)):
+        program = jit(grad(lambda b, w: np.sum(w * b)))
+        wanted = program(b, X)
+        found = through_a_file(program)(b, X)
+        assert type(found) is type(wanted)
+        assert found == wanted
 
 
 def test_arguments_without_a_program():

@@ -1,7 +1,7 @@
 """Algebra: instructions that are other, cheaper ones, or nothing, whatever the values are.
 
-Owns what changes no bit of any result: no rounding, no sign of a zero, no NaN, no kind, shape or dtype. (The exception: the sum of the rows
-of a matrix is made as a product with ones, as it is outside of programs, and rounds as that.)
+Owns what changes no bit of any result: no rounding, no sign of a zero, no NaN, no kind, shape or dtype. The exception: the sums of a
+matrix along an axis are made as products with ones, as those for a bias are outside of programs, and round as those.
 """
 
 from __future__ import annotations
@@ -14,10 +14,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable, replaced
-from funcgrad.ops import elementwise, neural
 from funcgrad.ops.indexing import elements_of
 from funcgrad.ops.operators import in_kind
-from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.blocks import SMALLEST
+from funcgrad.transforms.compile.program import Program, copied
 
 _COMMUTATIVE = frozenset({np.add, np.multiply, np.maximum, np.minimum, np.equal, np.not_equal})
 _PAIRS = frozenset({*_COMMUTATIVE, np.subtract, np.divide, np.less, np.less_equal, np.greater, np.greater_equal})
@@ -37,12 +37,14 @@ class _Simplified:
         self._instead: dict[Variable, Any] = {}
         watched = set(program.watched)
         for one in program.instructions:
-            args, options = self._now(one.args), self._now(one.options)
+            args, options = one.args, one.options
+            if self._instead and not self._instead.keys().isdisjoint(one.inputs):
+                args, options = self._now(args), self._now(options)
             found = self._simple(one, args, options)
             if found is not None and one.output in watched and type(found) is not Variable:
                 found = None  # what is watched is a value of the program
             if found is None:
-                self.add(Instruction(one.function, args, options, one.output, one.line))
+                self.add(one if args is one.args else Instruction(one.function, args, options, one.output, one.line))
             else:
                 self._instead[one.output] = found
         outputs, self.watched = self._now(program.outputs), self._now(program.watched)
@@ -54,6 +56,9 @@ class _Simplified:
     def add(self, instruction: Instruction) -> None:
         """The next instruction."""
         self.instructions.append(instruction)
+        if type(instruction.output) is Variable:
+            self.makers[instruction.output] = instruction
+            return
         for one in instruction.outputs:
             self.makers[one] = instruction
 
@@ -64,7 +69,7 @@ class _Simplified:
 
     def _simple(self, one: Instruction, args: Any, options: Any) -> Any:
         """What stands for the output of an instruction: a variable, which a new instruction may make, or a constant; None for itself."""
-        output = one.output
+        output, first = one.output, one
         for _ in range(8):  # each rule may open the way for another one
             if type(output) is not Variable:
                 return None
@@ -77,7 +82,7 @@ class _Simplified:
             one, args, options = found, found.args, found.options
         else:
             return None
-        if one.output is not output or one.function is None:
+        if one is first or one.output is not output or one.function is None:
             return None
         return self._made(one, args, options)
 
@@ -90,15 +95,6 @@ class _Simplified:
         output = copied(like)
         self.add(Instruction(function, args, {}, output, of.line))
         return output
-
-
-def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
-    """Another variable for values of the same kind."""
-    made = Variable.__new__(Variable)
-    made.kind = variable.kind
-    made.shape = variable.shape if shape is None else shape
-    made.dtype = variable.dtype if dtype is None else dtype
-    return made
 
 
 def simplified(program: Program) -> Program:
@@ -336,46 +332,35 @@ def _sum(done: _Simplified, one: Instruction, args: Given, options: Given) -> An
 
 
 def _reduced(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
-    """The sum of the rows of a matrix as a product with ones, which takes half the time: a bias has such a gradient."""
+    """The sum of the rows of a matrix, or along them, as a product with ones, which takes half the time and less."""
     x = args[0]
     if len(args) != 1 or type(x) is not Variable or options.get("dtype") is not None or options.keys() - {"axis", "dtype", "keepdims"}:
         return None
-    is_rows = options.get("axis", 0) in (0, (0,)) and not options.get("keepdims", False)
-    is_matrix = len(x.shape) == 2 and x.kind is np.ndarray and 0 < x.shape[0] <= 1024 and 0 < math.prod(x.shape) < 100_000
-    if is_rows and is_matrix and x.dtype.char in "fd" and one.output.dtype == x.dtype:
-        return _instruction(one, np.dot, (_ones(x.shape[0], x.dtype), x))
+    axis, keepdims = options.get("axis", 0), options.get("keepdims", False)
+    if _is_matrix(x) and axis is not None and one.output.dtype == x.dtype:
+        if axis in (0, (0,)) and x.shape[0] <= 1024:
+            return _instruction(one, np.dot, (_ones(x.shape[0], x.dtype), x)) if not keepdims else None
+        if axis in (1, (1,), -1, (-1,)) and x.shape[1] <= 1024:
+            by = (x, _ones(x.shape[1], x.dtype))
+            if not keepdims:
+                return _instruction(one, np.dot, by)
+            total = copied(one.output, x.shape[:1])
+            done.add(Instruction(np.dot, by, {}, total, one.line))
+            return _instruction(one, np.reshape, (total, one.output.shape))
     if "dtype" in options:
         kept = {name: value for name, value in options.items() if name != "dtype"}
         return Instruction(np.add.reduce, args, kept, one.output, one.line)
     return None
 
 
+def _is_matrix(x: Variable) -> bool:
+    return len(x.shape) == 2 and x.kind is np.ndarray and x.dtype.char in "fd" and 0 < math.prod(x.shape) < SMALLEST
+
+
 @functools.lru_cache(maxsize=64)
 def _ones(size: int, dtype: np.dtype[Any]) -> np.ndarray:
     """One for all sums of as many rows."""
     return np.ones(size, dtype)
-
-
-# ------------------------------------------------------------------------------------------------ functions of our own
-
-
-def _relu(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
-    x = args[0]
-    if options or not is_like(x, one.output) or x.kind is not np.ndarray or not x.shape or x.dtype.kind != "f":
-        return None
-    return _instruction(one, np.maximum, (x, 0.0))
-
-
-def _sigmoid(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
-    """1 / (1 + exp(-x)), as its definition has it, in parts."""
-    x = args[0]
-    if options or not is_like(x, one.output) or x.kind is not np.ndarray or not x.shape or x.dtype.kind != "f":
-        return None
-    small = done.call(np.exp, (done.call(np.negative, (done.call(np.absolute, (x,), x, one),), x, one),), x, one)
-    is_positive = copied(x, dtype=np.dtype(bool))
-    done.add(Instruction(np.greater_equal, (x, 0.0), {}, is_positive, one.line))
-    upper = done.call(np.where, (is_positive, x.dtype.type(1), small), x, one)
-    return _instruction(one, np.divide, (upper, done.call(np.add, (small, 1.0), x, one)))
 
 
 def _kind(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
@@ -390,7 +375,5 @@ _RULES: dict[Any, Callable[[_Simplified, Instruction, Given, Given], Any]] = {
     **dict.fromkeys((np.transpose, np.swapaxes, np.moveaxis), _turned),
     **dict.fromkeys((np.sum, np.mean), _sum),
     np.add.reduce: _reduced,
-    neural._relu: _relu,
-    elementwise._sigmoid: _sigmoid,
     in_kind: _kind,
 }

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Variable
+from funcgrad.instructions import Instruction, Variable
+from funcgrad.numbers import on_numbers
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
-from funcgrad.staged import on_numbers
-from funcgrad.transforms.compile.blocks import Region, with_blocked_regions
-from funcgrad.transforms.compile.memory import planned
+from funcgrad.transforms.compile.blocks import with_blocked_regions
+from funcgrad.transforms.compile.memory import Plan, is_view, planned
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.scalars import Scalars
 from funcgrad.transforms.compile.writer import Writer
@@ -30,26 +30,39 @@ class Code:
         self._program = program
         program = with_blocked_regions(program)
         self._plan = planned(program)
-        self._namespace: dict[str, Any] = {"copy": np.array, "are_clean": are_clean, "on_numbers": on_numbers, "again": self._again}
+        self._namespace: dict[str, Any] = {
+            "copy": np.array,
+            "vdot": np.vdot,
+            "are_clean": are_clean,
+            "on_numbers": on_numbers,
+            "again": self._again,
+        }
         self._checked: Code | None = None
         self.text = self._source(program, is_checked)
         name = f"<program of {program.name}>"
         linecache.cache[name] = len(self.text), None, self.text.splitlines(True), name
         exec(compile(self.text, name, "exec"), self._namespace)
-        regions = [one.function for one in program.instructions if isinstance(one.function, Region)]
-        self.text = "".join([*(f"{one.text}\n" for one in regions), self.text])
+        parts = [one.function.text for one in program.instructions if hasattr(one.function, "text")]  # regions, loops, branches
+        self.text = "".join([*(f"{one}\n" for one in parts), self.text])
         self._functions: list[Callable[..., Any]] = []
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any] | None:
         """The outputs; None where a watched derivative has a NaN. Without floating-point warnings."""
-        functions = self._functions
-        try:
-            function = functions.pop()  # nobody else has it meanwhile: programs run on many threads
-        except IndexError:
-            function = self._function()
+        function = self.take()
         found = quietly(function, *leaves)
-        functions.append(function)
+        self.give_back(function)
         return found  # type: ignore[no-any-return]
+
+    def take(self) -> Callable[..., Any]:
+        """The function of the inputs. Nobody else has it until it is given back: programs run on many threads, on buffers of their own."""
+        try:
+            return self._functions.pop()
+        except IndexError:
+            return self._function()
+
+    def give_back(self, function: Callable[..., Any]) -> None:
+        """Let others have the function."""
+        self._functions.append(function)
 
     def _function(self) -> Callable[..., Any]:
         """The function on buffers of its own, for one run at a time."""
@@ -66,25 +79,37 @@ class Code:
     def _source(self, program: Program, is_checked: bool) -> str:
         plan = self._plan
         inputs, buffers = [f"x{n}" for n in range(len(program.inputs))], [f"t{n}" for n in range(len(plan.layout))]
+        parameters = self._parameters(inputs)
         names = dict(zip(program.inputs, inputs, strict=True)) | {one: f"t{n}" for one, n in plan.buffers.items()}
         scalars = None if is_checked else Scalars(program)
         names |= scalars.names if scalars else {}
         writer = Writer(self._namespace, names, plan.buffers, scalars)
-        lines = writer.lines(program.instructions)
-        if program.watched:
-            lines.append(f"if not are_clean({', '.join(map(writer.name, dict.fromkeys(program.watched)))}):")
-            lines.append("    return None")
-        returned = set[Any]()
-        lines.append(f"return ({''.join(self._output(writer, one, returned) + ', ' for one in program.outputs)})")
+        views, rest = _parted(program.instructions, plan)
+        made = [f"    {line}\n" for line in writer.lines(views) if not line.startswith("#")]
+        lines = self._lines(writer, program.with_instructions(rest), inputs)
         if scalars:
             lines = [
                 "try:",
                 *(f"    {line}" for line in lines),
                 "except (ArithmeticError, ValueError):",
-                f"    return again({', '.join(inputs)})",
+                f"    return again({', '.join(parameters)})",
             ]
         body = "\n".join(f"        {line}" for line in lines)
-        return f"def make({', '.join(buffers)}):\n    def program({', '.join(inputs)}):\n{body}\n    return program\n"
+        return f"def make({', '.join(buffers)}):\n{''.join(made)}    def program({', '.join(parameters)}):\n{body}\n    return program\n"
+
+    def _parameters(self, inputs: list[str]) -> list[str]:
+        """The names of the function's parameters."""
+        return inputs
+
+    def _lines(self, writer: Writer, program: Program, inputs: list[str]) -> list[str]:
+        """The body of the function."""
+        lines = [*writer.lines(program.instructions), *self._look(writer, program.watched)]
+        returned = set[Any]()
+        return [*lines, f"return ({''.join(self._output(writer, one, returned) + ', ' for one in program.outputs)})"]
+
+    def _look(self, writer: Writer, watched: Sequence[Variable]) -> list[str]:
+        """Whether derivatives are clean."""
+        return _nan_check(writer, list(dict.fromkeys(watched)))
 
     def _output(self, writer: Writer, value: Any, returned: set[Any]) -> str:
         """An output, with memory of its own."""
@@ -94,6 +119,33 @@ class Code:
         is_shared = value in self._plan.shared or value in returned
         returned.add(value)
         return f"copy({text})" if is_shared and value.kind is np.ndarray else text
+
+
+def _nan_check(writer: Writer, watched: Sequence[Variable]) -> list[str]:
+    """A sum of squares is NaN if a term is, and takes one pass without a temporary array."""
+    plain = [one for one in watched if one.kind is np.ndarray and one.dtype.char in "fd"]
+    others = [one for one in watched if one not in plain]
+    lines = []
+    if plain:
+        lines = [f"s = {' + '.join(f'vdot({name}, {name})' for name in map(writer.name, plain))}", "if s != s:", "    return None"]
+    if others:
+        lines += [f"if not are_clean({', '.join(map(writer.name, others))}):", "    return None"]
+    return lines
+
+
+def _parted(instructions: Sequence[Instruction], plan: Plan) -> tuple[list[Instruction], list[Instruction]]:
+    """The views of buffers, which are made once, and the other instructions."""
+    parts: tuple[list[Instruction], list[Instruction]] = ([], [])
+    fixed: set[Variable] = set()
+    for one in instructions:
+        source = one.args[0] if one.args and type(one.args[0]) is Variable else None
+        is_whole = source in plan.buffers
+        is_early = is_whole and one.function is np.reshape and len(one.args) == 2 and not one.options  # a view, of a whole buffer
+        is_early = is_early or ((is_whole or source in fixed) and is_view(one))
+        if is_early:
+            fixed.add(one.output)
+        parts[not is_early].append(one)
+    return parts
 
 
 def are_clean(*values: Any) -> bool:

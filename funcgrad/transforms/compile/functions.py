@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
+from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.mapped import Mapped, inmost
 from funcgrad.rules.batching import hidden, unhidden
@@ -40,7 +41,7 @@ class Compiled:
         f: the function of leaves, which gives a tree.
     """
 
-    def __init__(self, name: str, f: Applied, source: Callable[..., Any]) -> None:
+    def __init__(self, name: str, f: Applied, source: Sequence[Any]) -> None:
         self.name, self.f, self._source = name, f, source
         self._entries: dict[Any, tuple[Surroundings, Entry]] = {}
         self._others: dict[Any, Any] = {}
@@ -56,17 +57,28 @@ class Compiled:
 
     def entry(self, leaves: Sequence[Any]) -> Entry | None:
         """The program for plain leaves like these; None where the function reads a tracer of the code around it."""
-        key = tuple([(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else type(leaf) for leaf in leaves])
+        key = _key(leaves)
         found = self._entries.get(key)
         if found is None or not found[0].are_same():
             with self._lock:
                 found = self._entries.get(key)
                 if found is None or not found[0].are_same():
-                    if Surroundings(self._source).holds_tracer:
+                    around = Surroundings(self._source)
+                    if around.holds_tracer:
                         return None
+                    states = around.random_states()
                     entry = Entry(self.name, self.f, leaves)
+                    if around.random_states() != states:
+                        raise ConcretizationError(
+                            f"jit of {self.name}: the function draws random numbers, which would be the same at each call: draw them "
+                            "outside, and pass the numbers as an argument"
+                        )
                     found = self._entries[key] = Surroundings(self._source), entry  # as the recording has left them
         return found[1]
+
+    def known(self, leaves: Sequence[Any]) -> tuple[Surroundings, Entry] | None:
+        """The program for plain leaves like these that was made last, and what the function read then; None where there is none."""
+        return self._entries.get(_key(leaves)) if not any(type(leaf) in TRACERS for leaf in leaves) else None
 
     def entries(self) -> list[Entry]:
         """The programs so far, one for each type of the leaves."""
@@ -125,6 +137,10 @@ class Compiled:
         if entry is None:
             return None
         return self._other(("halves", *places, id(entry)), lambda: Halves(self, places, leaves, entry))  # type: ignore[no-any-return]
+
+
+def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([(leaf.shape, leaf.dtype) if type(leaf) is np.ndarray else type(leaf) for leaf in leaves])
 
 
 class _Parts:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Generic, ParamSpec, TypeVar, overload
 
 import numpy as np
 
@@ -12,22 +13,32 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.tracer import TRACERS, plain_array
 from funcgrad.transforms.arguments import checked_function, named
+from funcgrad.transforms.compile.calls import Match, match_of, whole_of
 from funcgrad.transforms.compile.functions import Compiled
+from funcgrad.transforms.compile.programs import PASSES, Entry
 from funcgrad.transforms.compile.saved import save
+from funcgrad.transforms.compile.surroundings import Surroundings
 
-_F = TypeVar("_F", bound=Callable[..., Any])
+P = ParamSpec("P")
+R = TypeVar("R")
 _READY = frozenset({np.ndarray, float, int, bool, complex, np.float64, *TRACERS})
 """Types of leaves that need no look."""
+_REMEMBERED = 3
 
 
-class Jitted:
+class Jitted(Generic[P, R]):
     """A function with its programs: what `jit` makes."""
 
-    def __init__(self, f: Callable[..., Any], argnums: tuple[int, ...], argnames: tuple[str, ...]) -> None:
+    def __init__(self, f: Callable[P, R], argnums: tuple[int, ...], argnames: tuple[str, ...]) -> None:
         functools.update_wrapper(self, f, updated=())
         self._f, self._name = f, named(f)
         self._argnums, self._argnames = argnums, argnames
+        named_ones = _positional(f)  # what is static by position is static by keyword too, and the other way round
+        self._positions = len(named_ones)
+        self._also_argnums = tuple(named_ones.index(name) for name in argnames if name in named_ones)
+        self._also_argnames = tuple(named_ones[n] for n in argnums if -len(named_ones) <= n < len(named_ones))
         self._functions: dict[Any, Compiled] = {}
+        self._calls: list[tuple[Match, Surroundings, Entry, Callable[[Sequence[Any]], Any]]] = []
 
     def __repr__(self) -> str:
         return f"<jit of {self._name}>"
@@ -35,10 +46,26 @@ class Jitted:
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         return self if instance is None else functools.partial(self, instance)
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """The function of these arguments, by its program."""
+        for match, around, entry, whole in self._calls:
+            found = match(args, kwargs)
+            if found is not None and around.are_same():
+                return whole(entry.run(found))  # type: ignore[no-any-return]
         function, leaves = self._taken_apart(args, kwargs)
-        return function(*leaves)
+        answer = function(*leaves)
+        self._remember(args, kwargs, function, leaves)
+        return answer  # type: ignore[no-any-return]
+
+    def _remember(self, args: tuple[Any, ...], kwargs: dict[str, Any], function: Compiled, leaves: Sequence[Any]) -> None:
+        """Find the program sooner at the next call like this one."""
+        known = function.known(leaves)
+        if known is None or self._argnums or self._argnames or not all(type(leaf) in _READY for leaf in leaves):
+            return
+        around, entry = known
+        match = match_of(tree.structure((args, kwargs)), leaves)
+        others = [one for one in self._calls if one[2] is not entry and one[1].are_same()][:_REMEMBERED]
+        self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any]]:
         """The function of leaves for a structure of arguments, and the leaves."""
@@ -50,7 +77,8 @@ class Jitted:
         key = treedef, static
         found = self._functions.get(key)
         if found is None:
-            found = Compiled(self._name, lambda *leaves: self._applied(tree.unflatten(treedef, leaves), static), self._f)
+            read = (self._f, *(value for _, _, value in static))
+            found = Compiled(self._name, lambda *leaves: self._applied(tree.unflatten(treedef, leaves), static), read)
             found = self._functions.setdefault(key, found)
         return found, leaves
 
@@ -72,13 +100,17 @@ class Jitted:
             InputValueError: there is no such argument.
             InputTypeError: a static argument has no hash.
         """
-        places = {n + len(args) if n < 0 else n for n in self._argnums}
-        for n in places:
+        places = {n + len(args) if n < 0 else n for n in self._argnums} | {n for n in self._also_argnums if n < len(args)}
+        names = {*self._argnames, *self._also_argnames}
+        for n in sorted(places):
             if not 0 <= n < len(args):
-                raise InputValueError(
-                    f"jit of {self._name}: static_argnums {n} is out of range for a call with {len(args)} positional arguments"
-                )
-        static = [(n, args[n]) for n in sorted(places)] + [(key, kwargs[key]) for key in sorted(self._argnames) if key in kwargs]
+                if not 0 <= n < self._positions:
+                    raise InputValueError(
+                        f"jit of {self._name}: static_argnums {n} is out of range for a call with {len(args)} positional arguments"
+                    )
+                places.discard(n)  # given by keyword, or not at all
+        static: list[tuple[Any, Any]] = [(n, args[n]) for n in sorted(places)]
+        static += [(key, kwargs[key]) for key in sorted(names) if key in kwargs]
         for place, value in static:
             try:
                 hash(value)
@@ -88,7 +120,7 @@ class Jitted:
                     "list, or leave it out of the static arguments"
                 ) from None
         rest = tuple(None if n in places else one for n, one in enumerate(args))
-        return (rest, {key: one for key, one in kwargs.items() if key not in self._argnames}), tuple((p, type(v), v) for p, v in static)
+        return (rest, {key: one for key, one in kwargs.items() if key not in names}), tuple((p, type(v), v) for p, v in static)
 
     def _applied(self, given: Any, static: Any) -> Any:
         args, kwargs = list(given[0]), dict(given[1])
@@ -116,13 +148,45 @@ class Jitted:
                 return program
             <BLANKLINE>
         """
+        return self._entry(args, kwargs).code.text
+
+    def passes(self, *args: Any, **kwargs: Any) -> str:
+        """The program for arguments like these as it was recorded, and after each pass that changes it, for people to read.
+
+        Raises:
+            InputTypeError: an argument is a tracer.
+
+        Example:
+            >>> print(jit(lambda x: (x * 1.0, 2.0 * np.sin(x), np.cos(x))[1]).passes(np.ones(3)))
+            recorded:
+            <lambda>(v0: float64[3]):
+                v1: float64[3] = multiply(v0, 1.0)
+                v2: float64[3] = sin(v0)
+                v3: float64[3] = multiply(2.0, v2)
+                v4: float64[3] = cos(v0)
+                return v3
+            without dead code:
+            <lambda>(v0: float64[3]):
+                v1: float64[3] = sin(v0)
+                v2: float64[3] = multiply(2.0, v1)
+                return v2
+        """
+        program = self._entry(args, kwargs).program
+        texts = [f"recorded:\n{program}"]
+        for each in PASSES:
+            before, program = str(program), each(program)
+            if str(program) != before:
+                texts.append(f"{each.__name__.replace('_', ' ')}:\n{program}")
+        return "\n".join(texts)
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         function, leaves = self._taken_apart(args, kwargs)
         if any(type(leaf) in TRACERS for leaf in leaves):
-            raise InputTypeError(f"jit of {self._name}: source() takes plain arguments, got a tracer")
+            raise InputTypeError(f"jit of {self._name}: give plain arguments, got a tracer: the program of a derivative is another one")
         entry = function.entry(leaves)
         if entry is None:
             raise InputTypeError(f"jit of {self._name}: the function reads a traced value of the code around it, and runs as it stands")
-        return entry.code.text
+        return entry
 
     def save(self, file: Any) -> None:
         """Write the programs made so far into a file, as data: `funcgrad.load(file)` makes a function of them.
@@ -161,13 +225,34 @@ class Jitted:
     def cache_clear(self) -> None:
         """Forget all programs."""
         self._functions.clear()
+        self._calls = []
+
+
+def _positional(f: Callable[..., Any]) -> list[str]:
+    """The names of the parameters that may be given by position and by keyword; none of a function that does not tell."""
+    try:
+        parameters = list(inspect.signature(f).parameters.values())
+    except (TypeError, ValueError):
+        return []
+    names = []
+    for one in parameters:
+        if one.kind is not one.POSITIONAL_OR_KEYWORD:
+            break
+        names.append(one.name)
+    return names
 
 
 def _readable(path: str) -> str:
     return f"args{path.removeprefix('[0]')}" if path.startswith("[0]") else f"kwargs{path.removeprefix('[1]')}"
 
 
-def jit(f: _F, *, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> _F:
+@overload
+def jit(f: Callable[P, R], *, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Jitted[P, R]: ...
+@overload
+def jit(
+    *, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()
+) -> Callable[[Callable[P, R]], Jitted[P, R]]: ...
+def jit(f: Any = None, *, static_argnums: int | Sequence[int] = (), static_argnames: str | Iterable[str] = ()) -> Any:
     """The function f, compiled: the NumPy calls that it makes, as one straight-line Python function on buffers that are used again.
 
     f runs once for each structure of arguments and each shape and dtype of arrays, on values that stand for all of that kind; the calls
@@ -176,17 +261,19 @@ def jit(f: _F, *, static_argnums: int | Sequence[int] = (), static_argnames: str
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise; also one that transforms made, as `grad(loss)`.
         static_argnums: positional arguments that are no numbers and arrays, or whose value f may ask: there is a program for each value,
-            which must have a hash.
-        static_argnames: the same for keyword arguments.
+            which must have a hash. Attributes of such a value are looked at before each call.
+        static_argnames: the same by name. What is static by position is static by keyword too, and the other way round.
 
     Returns:
-        A function with f's arguments and results; the results are fresh arrays. It has `source(*args)`, the generated code, and
-        `cache_clear()`. Under other transforms it has derivatives with programs of their own. Floating-point warnings are not given.
-        What f reads beside its arguments (closures, global variables, attributes) is constant: where it is another object at a later
-        call, there is a new program; arrays among it cannot be written into as long as the program lives.
+        A function with f's arguments and results; the results are fresh arrays. It has `source(*args)`, the generated code,
+        `passes(*args)`, the program before and after each pass, `save(file)` and `cache_clear()`. Without f, a decorator. Under other
+        transforms it has derivatives with programs of their own. Floating-point warnings are not given. What f reads beside its arguments
+        (closures, global variables, attributes) is constant: where it is another object at a later call, there is a new program; arrays
+        among it cannot be written into as long as the program lives.
 
     Raises:
-        ConcretizationError: f depends on the value of an argument: `if x > 0`, `float(x)`, `x[x > 0]`, `np.nonzero(x)`.
+        ConcretizationError: f depends on the value of an argument: `if x > 0`, `float(x)`, `x[x > 0]`, `np.nonzero(x)`; or it draws random
+            numbers from a generator, which would be the same at each call.
         InputTypeError: an argument is no number and no array, or a static one has no hash; an output is no number and no array.
         InputValueError: static_argnums name an argument that is not there.
 
@@ -196,7 +283,9 @@ def jit(f: _F, *, static_argnums: int | Sequence[int] = (), static_argnames: str
         >>> print(step(np.zeros(2), np.eye(2), np.ones(2)))
         [0.1 0.1]
     """
+    if f is None:
+        return functools.partial(jit, static_argnums=static_argnums, static_argnames=static_argnames)
     checked_function(f, "jit")
     argnums = (static_argnums,) if isinstance(static_argnums, int) else tuple(static_argnums)
     argnames = (static_argnames,) if isinstance(static_argnames, str) else tuple(static_argnames)
-    return Jitted(f, argnums, argnames)  # type: ignore[return-value]
+    return Jitted(f, argnums, argnames)

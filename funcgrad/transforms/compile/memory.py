@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
+from funcgrad.ops.indexing import elements_of
 from funcgrad.transforms.compile.program import Program
 
 _REDUCTIONS = frozenset(ufunc.reduce for ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or))
@@ -21,6 +22,7 @@ _FRESH = frozenset(
     | {np.sort, np.argsort, np.argmax, np.argmin, np.outer, np.tensordot, np.zeros_like, np.ones_like, np.full_like, np.roll, np.repeat}
 )
 """Functions whose results share no memory with their arguments, beside ufuncs and their methods."""
+_VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims})
 
 
 def is_elementwise(function: Any) -> bool:
@@ -52,8 +54,23 @@ def takes_out(instruction: Instruction) -> bool:
     ):
         return False
     if function is np.matmul or function is np.dot:
-        return not instruction.options and all(type(one) is Variable and one.dtype == output.dtype for one in instruction.args)
+        return not instruction.options and all(
+            isinstance(one, (Variable, np.ndarray)) and one.dtype == output.dtype for one in instruction.args
+        )
+    if getattr(function, "takes_out", False):
+        return True
     return (is_elementwise(function) and not instruction.options) or (function in _REDUCTIONS and len(instruction.args) == 1)
+
+
+def is_view(instruction: Instruction) -> bool:
+    """Whether the result lies in the memory of the first argument, and is the same part of it whatever the values are."""
+    function, args = instruction.function, instruction.args
+    if type(instruction.output) is not Variable or instruction.output.kind is not np.ndarray or instruction.inputs != [args[0]]:
+        return False
+    if function is elements_of:
+        parts = args[1] if type(args[1]) is tuple else (args[1],)
+        return all(one is None or one is Ellipsis or type(one) in (int, slice) for one in parts)
+    return function in _VIEWS
 
 
 @dataclasses.dataclass
@@ -82,9 +99,9 @@ def planned(program: Program) -> Plan:
             if one.kind is np.ndarray:
                 for source in sources[one]:
                     last[source] = n
-    kept = {source for one in (*program.outputs, *program.watched) if type(one) is Variable for source in sources[one]}
+    kept = {source for one in (*program.outputs, *program.watched) if type(one) is Variable for source in sources.get(one, (one,))}
     returned = {one for one in program.outputs if type(one) is Variable}
-    plan = Plan({}, [], [], {one for one in returned if sources[one] != {one} or one in program.inputs})
+    plan = Plan({}, [], [], {one for one in returned if sources.get(one, {one}) != {one} or one in program.inputs})
     free: list[int] = []
     dying: dict[int, list[Variable]] = {}
     for one, n in last.items():
@@ -117,15 +134,18 @@ def planned(program: Program) -> Plan:
 
 
 def _sources(program: Program) -> dict[Variable, set[Variable]]:
-    """For each variable those whose memory it may lie in: itself, where it has its own."""
+    """For each variable that is an array those whose memory it may lie in: itself, where it has its own."""
     sources = {one: {one} for one in program.inputs}
     for instruction in program.instructions:
         if type(instruction.output) is Variable and instruction.output.kind is not np.ndarray:
-            sources[instruction.output] = {instruction.output}
             continue
         is_own = is_fresh(instruction)
         is_view = instruction.function is np.broadcast_to  # of numbers too, and read-only
-        found = set() if is_own else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources[one]}
+        found = (
+            set()
+            if is_own
+            else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources.get(one, (one,))}
+        )
         several = len(instruction.outputs) > 1
         for output in instruction.outputs:
             sources[output] = (
@@ -136,10 +156,10 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
 
 def _memory(plan: Plan, free: list[int], size: int) -> int:
     """A free memory of that size, or the smallest that is larger by half at most, or a new one."""
-    fitting = [one for one in free if size <= plan.sizes[one] <= size + size // 2]
+    fitting = [(plan.sizes[one], -n, one) for n, one in enumerate(free) if size <= plan.sizes[one] <= size + size // 2]
     if fitting:
-        best = min(fitting, key=lambda one: (plan.sizes[one], -free.index(one)))
-        free.remove(best)
+        _, place, best = min(fitting)  # of equal ones the last that was given free: it is in the cache
+        del free[-place]
         return best
     plan.sizes.append(size)
     return len(plan.sizes) - 1

@@ -53,3 +53,12 @@ class Program:
             lines.append(f"    {name(one.output)}: {one.output} = {called}({', '.join(given)})")
         lines.append(f"    return {', '.join(map(name, self.outputs))}")
         return "\n".join(lines)
+
+
+def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
+    """Another variable for values of the same kind."""
+    made = Variable.__new__(Variable)
+    made.kind = variable.kind
+    made.shape = variable.shape if shape is None else shape
+    made.dtype = variable.dtype if dtype is None else dtype
+    return made

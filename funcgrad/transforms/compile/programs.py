@@ -20,15 +20,19 @@ from funcgrad.transforms.compile.algebra import simplified
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.dead import without_dead_code
 from funcgrad.transforms.compile.folding import with_constants_folded
+from funcgrad.transforms.compile.parts import in_parts
 from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.scatters import with_scatters_joined
 from funcgrad.transforms.compile.signs import with_signs_moved
 from funcgrad.transforms.compile.subexpressions import with_common_subexpressions_merged
 
 PASSES: list[Callable[[Program], Program]] = [
     without_dead_code,
+    in_parts,
     simplified,
     with_constants_folded,
     with_signs_moved,
+    with_scatters_joined,
     with_common_subexpressions_merged,
     without_dead_code,
 ]

@@ -13,6 +13,7 @@ import json
 import keyword
 import math
 import os
+import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -32,6 +33,8 @@ FORMAT = "funcgrad program 1"
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
 _METHODS = ("reduce", "accumulate", "reduceat", "outer")
 _KINDS: dict[str, type] = {one.__name__: one for one in NUMBERS}
+
+_TYPES: dict[str, type] = {one.__name__: one for one in (np.ndarray, *NUMBERS, *(np.dtype(char).type for char in "?bhilqBHILQefdgFDG"))}
 
 Saved = tuple[tree.TreeDef, tree.TreeDef, Program, Program | None]
 
@@ -77,6 +80,14 @@ def _function_of(name: str) -> Callable[..., Any]:
     if not callable(found):
         raise InputValueError(f"load: this version has no function {name!r}, which a program of the file calls")
     return found  # type: ignore[no-any-return]
+
+
+def _named_tuple(module: Any, name: Any) -> Any:
+    """A named tuple of funcgrad's optimizers or of NumPy's linear algebra; None if there is no such one."""
+    if not isinstance(module, str) or not isinstance(name, str) or not module.startswith(("funcgrad.optim", "numpy.linalg")):
+        return None
+    found = getattr(sys.modules.get(module), name, None)
+    return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None
 
 
 # ------------------------------------------------------------------------------------------------ writing
@@ -136,8 +147,10 @@ class _Writer:
             return {"e": 0}
         if value is np._NoValue:
             return {"n": 0}
-        if isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, (np.generic, *NUMBERS))):
-            return {"d": np.dtype(value).str}
+        if isinstance(value, np.dtype):
+            return {"d": value.str}
+        if isinstance(value, type) and value in _TYPES.values():
+            return {"k": value.__name__}
         if isinstance(value, (np.ndarray, np.generic)) and value.dtype.kind in "biufc":
             self.arrays.append(np.asarray(value))
             return {"a": [len(self.arrays) - 1, isinstance(value, np.ndarray)]}
@@ -153,9 +166,13 @@ class _Writer:
             return None
         if type(value) in (tuple, list):
             return {"t" if type(value) is tuple else "l": [self._skeleton(one) for one in value]}
+        if isinstance(value, tuple) and _named_tuple(type(value).__module__, type(value).__name__) is type(value):
+            return {"n": [type(value).__module__, type(value).__name__, [self._skeleton(one) for one in value]]}
         if type(value) is dict and all(type(key) in (str, int) for key in value):
             return {"d": [[key, self._skeleton(one)] for key, one in value.items()]}
-        raise InputValueError(f"jit of {self._name}: a {type(value).__name__} among its arguments or results cannot be saved: use a dict")
+        raise InputValueError(
+            f"jit of {self._name}: a {type(value).__name__} among its arguments or results cannot be saved: use a dict, a list or a tuple"
+        )
 
 
 _LEAF = object()
@@ -243,6 +260,8 @@ class _Reader:
             return complex(*map(float, content))
         if key == "d":
             return _number_type(content)
+        if key == "k":
+            return _TYPES[content]
         return {"e": Ellipsis, "n": np._NoValue}[key]
 
     def structure(self, data: Any) -> tree.TreeDef:
@@ -254,6 +273,11 @@ class _Reader:
         ((key, content),) = data.items()
         if key == "d":
             return {name: self._skeleton(one) for name, one in content}
+        if key == "n":
+            made = _named_tuple(content[0], content[1])
+            if made is None:
+                raise InputValueError(f"load: this version has no {content[1]!r:.60}, which an argument or a result of the file is")
+            return made(*(self._skeleton(one) for one in content[2]))
         found = [self._skeleton(one) for one in content]
         return tuple(found) if key == "t" else found
 

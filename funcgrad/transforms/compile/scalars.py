@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
+from funcgrad.numbers import as_kind, picked
 from funcgrad.primitive import EXPRESSIONS, SCALARS
-from funcgrad.staged import picked
 from funcgrad.transforms.compile.program import Program
 
 _REALS = (float, int, bool)
@@ -82,6 +82,7 @@ class Scalars:
         self._texts: dict[Variable, str] = {}
         self._open: set[Variable] = set()
         self._forms: dict[Any, _Form | None] = {}
+        self._form_of: dict[Variable, _Form] = {}
         self._calls: dict[_Form, Any] = {}
         self._used: set[Variable] = set()
         self._plan(program)
@@ -118,18 +119,26 @@ class Scalars:
             if type(one) is Variable:
                 uses[one] = 2
         for instruction in program.instructions:
-            for one in instruction.inputs:
-                uses[one] = uses.get(one, 0) + 1
+            form = self._form(instruction)
+            if form is None:
+                for one in instruction.inputs:
+                    uses[one] = 2  # it has a name
+                continue
+            self._form_of[instruction.output] = form
+            for one in instruction.args:
+                if type(one) is Variable:
+                    uses[one] = uses.get(one, 0) + 1
         sizes: dict[Variable, int] = {}
         for instruction in program.instructions:
-            form = self._form(instruction)
+            form = self._form_of.get(instruction.output) if type(instruction.output) is Variable else None
             if form is None:
                 continue
             size = 1
-            for one in instruction.args:
-                if form.is_once and type(one) is Variable and uses[one] == 1 and one in sizes and size + sizes[one] <= _MOST_OPERATIONS:
-                    self.inside.add(one)
-                    size += sizes[one]
+            if form.is_once:
+                for one in instruction.args:
+                    if type(one) is Variable and uses[one] == 1 and one in sizes and size + sizes[one] <= _MOST_OPERATIONS:
+                        self.inside.add(one)
+                        size += sizes[one]
             sizes[instruction.output] = size
         self._used = sizes.keys() - self.inside
 
@@ -140,13 +149,17 @@ class Scalars:
         last: dict[Variable, int] = {}
         for n, instruction in enumerate(program.instructions):
             found: list[Variable] = []
-            for one in instruction.inputs:
+            output: Any = instruction.output
+            is_ours = type(output) is Variable and output in self._form_of
+            for one in instruction.args if is_ours else instruction.inputs:
+                if type(one) is not Variable:
+                    continue
                 if one in inside:
                     found += leaves.pop(one)
                 elif one in used:
                     found.append(one)
-            if instruction.output in inside:
-                leaves[instruction.output] = found
+            if is_ours and output in inside:
+                leaves[output] = found
             else:
                 last.update(dict.fromkeys(found, n))
         for one in (*program.outputs, *program.watched):
@@ -158,7 +171,7 @@ class Scalars:
         count = 0
         for n, instruction in enumerate(program.instructions):
             free += [self.names[one] for one in ending.get(n, ())]
-            if instruction.output in used:
+            if type(instruction.output) is Variable and instruction.output in used:
                 if not free:
                     free.append(f"s{count}")
                     count += 1
@@ -173,7 +186,9 @@ class Scalars:
             constant: gives a function a name.
         """
         output = instruction.output
-        form = self._form(instruction)
+        form = self._form_of.get(output) if type(output) is Variable else None
+        if instruction.function is as_kind and output.kind in _REALS:
+            return f"{output.kind.__name__}({text(instruction.args[0])})"
         if form is None:
             return None
         is_call = form in self._calls

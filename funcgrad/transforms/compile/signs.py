@@ -11,9 +11,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable, replaced
-from funcgrad.transforms.compile.algebra import copied
 from funcgrad.transforms.compile.dead import without_dead_code
-from funcgrad.transforms.compile.program import Program
+from funcgrad.transforms.compile.program import Program, copied
 from funcgrad.transforms.compile.subexpressions import with_common_subexpressions_merged
 
 _LONGEST = 3000

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import sys
 import types
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -25,19 +25,20 @@ _WATCHED_LENGTH = 1000
 
 
 class Surroundings:
-    """What a function reads, as it was when this was made.
+    """What functions (and objects that they are given) read, as it was when this was made.
 
     Attributes:
         holds_tracer: whether there is a tracer of a transform around in it: then no program can stand for the function.
     """
 
-    def __init__(self, function: Callable[..., Any]) -> None:
+    def __init__(self, functions: Sequence[Any]) -> None:
         self._holds = Holds()
         self._entries: list[tuple[Callable[[Any], Any], Any, Any]] = []
         self.holds_tracer = False
         self._seen: dict[int, Any] = {}
-        self._names = _names_in(function)
-        waiting = [function]
+        self._generators: list[Any] = []
+        self._names = _names_in(functions)
+        waiting = list(functions)
         while waiting:
             value = waiting.pop()
             is_fixed = isinstance(value, types.FunctionType) and _is_of_library(value.__globals__.get("__name__"))
@@ -53,6 +54,9 @@ class Surroundings:
             self.holds_tracer = True
         if kind is np.ndarray:
             self._holds.add(value)
+        if isinstance(value, (np.random.Generator, np.random.RandomState)):
+            self._generators.append(value)
+            return []
         if kind in _ATOMS or kind in TRACERS or isinstance(value, (np.ndarray, np.generic, type)) or id(value) in self._seen:
             return []
         self._seen[id(value)] = value
@@ -90,6 +94,13 @@ class Surroundings:
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         yield from ((values.get, name, values[name]) for name in names if name in values)
+
+    def random_states(self) -> list[str]:
+        """The states of the random generators that the function reads, and of NumPy's own."""
+        own = np.random.get_state(legacy=False)
+        return [repr(one.bit_generator.state if isinstance(one, np.random.Generator) else one.get_state()) for one in self._generators] + [
+            repr(own)
+        ]
 
     def are_same(self) -> bool:
         """Whether the function still reads what it read."""
@@ -131,11 +142,11 @@ def _attribute_of(value: Any, name: str) -> tuple[Callable[[Any], Any], Any, Any
     return functools.partial(getattr, value), name, getattr(value, name)
 
 
-def _names_in(function: Any) -> set[str]:
-    """The names of global variables and attributes in the code of a function and of those that it reaches."""
+def _names_in(functions: Sequence[Any]) -> set[str]:
+    """The names of global variables and attributes in the code of functions and of those that they reach."""
     found: set[str] = set()
     seen: set[int] = set()
-    waiting = [function]
+    waiting = list(functions)
     while waiting:
         one = waiting.pop()
         if id(one) in seen:

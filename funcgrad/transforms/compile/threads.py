@@ -24,18 +24,20 @@ class _Pool:
     def __init__(self) -> None:
         self.size = _cores()
         self._executor: ThreadPoolExecutor | None = None
+        self._workers = 0
         self._lock = threading.Lock()
 
     def resize(self, size: int) -> None:
         with self._lock:
-            old, self._executor, self.size = self._executor, None, size
-        if old is not None:
-            old.shutdown(wait=False)
+            self.size = size
 
     def executor(self) -> ThreadPoolExecutor:
         with self._lock:
-            if self._executor is None:
-                self._executor = ThreadPoolExecutor(max(self.size - 1, 1), thread_name_prefix="funcgrad")
+            wanted = max(self.size - 1, 1)
+            if self._executor is None or self._workers < wanted:
+                if self._executor is not None:
+                    self._executor.shutdown(wait=False)
+                self._executor, self._workers = ThreadPoolExecutor(wanted, thread_name_prefix="funcgrad"), wanted
             return self._executor
 
     def forget(self) -> None:

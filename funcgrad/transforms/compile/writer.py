@@ -12,9 +12,14 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
-from funcgrad.staged import scalar_of
+from funcgrad.numbers import scalar_of
+from funcgrad.ops.indexing import elements_of
 from funcgrad.transforms.compile.scalars import Scalars
+from funcgrad.transforms.compile.scatters import Assembled, add_zero
 
+_REDUCTIONS = frozenset({np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce})
+_SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
+_NUMPY_NUMBERS = frozenset({np.float64, np.float32})
 _ARITHMETIC = frozenset(
     {np.add, np.subtract, np.multiply, np.divide, np.maximum, np.minimum, np.fmax, np.fmin}
     | {np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal}
@@ -77,6 +82,9 @@ class Writer:
     def _call_into(self, instruction: Instruction) -> str:
         """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
         function, options, into = instruction.function, instruction.options, self.name(instruction.output)
+        if isinstance(function, Assembled):
+            self.namespace["add_zero"] = add_zero
+            return function.statement(into, [self.text(one) for one in instruction.args], self._index)
         given = self._operands(instruction)
         if "axis" in options or "keepdims" in options:
             given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
@@ -88,8 +96,18 @@ class Writer:
 
     def _call(self, instruction: Instruction) -> str:
         function, output = instruction.function, instruction.output
+        if output.kind in _NUMPY_NUMBERS and function in _SIGNS and all(_is_of_kind(one, output.kind) for one in instruction.args):
+            return f" {_SIGNS[function]} ".join(map(self.text, instruction.args))  # a fifth of the time of the function
+        method = self._method(instruction)
+        if method is not None:
+            return method
         if not output.is_number:
-            return self._plain_call(function, self._operands(instruction), instruction.options)
+            options = instruction.options
+            if function in _REDUCTIONS and len(instruction.args) == 1 and options.keys() <= {"axis", "keepdims"}:
+                given = [*self._operands(instruction), self.text(options.get("axis", 0))]
+                given += ["None", "None", self.text(options["keepdims"])] if options.get("keepdims") else []
+                return f"{self._constant(function)}({', '.join(given)})"
+            return self._plain_call(function, self._operands(instruction), options)
         given = [self.text(one) for one in instruction.args]
         scalar = scalar_of(function, [one.kind if type(one) is Variable else type(one) for one in instruction.args])
         if scalar is None or instruction.options:
@@ -106,6 +124,30 @@ class Writer:
                     if constant is not None:
                         return [self._constant(constant, one) if each is one else self.text(each) for each in args]
         return [self.text(one) for one in args]
+
+    def _method(self, instruction: Instruction) -> str | None:
+        """A view as Python writes it: that takes a quarter of the time of the function."""
+        function, args = instruction.function, instruction.args
+        if instruction.options or not args or type(args[0]) is not Variable or args[0].kind is not np.ndarray:
+            return None
+        x = self.name(args[0])
+        if function is elements_of:
+            return f"{x}[{self._index(args[1])}]"
+        if function is np.reshape and len(args) == 2:
+            return f"{x}.reshape({self.text(args[1])})"
+        if function is np.swapaxes and len(args[0].shape) == 2 and {args[1] % 2, args[2] % 2} == {0, 1}:
+            return f"{x}.T"
+        if function is np.transpose and len(args) == 2:
+            return f"{x}.T" if tuple(args[1]) == (1, 0) else f"{x}.transpose({self.text(args[1])})"
+        return None
+
+    def _index(self, index: Any) -> str:
+        if type(index) is tuple and index:
+            return ", ".join(map(self._index, index)) + "," * (len(index) == 1)
+        if type(index) is slice:
+            parts = ["" if one is None else self.text(one) for one in (index.start, index.stop, index.step)]
+            return ":".join(parts if index.step is not None else parts[:2])
+        return "..." if index is Ellipsis else self.text(index)
 
     def _plain_call(self, function: Any, given: list[str], options: dict[str, Any]) -> str:
         return f"{self._constant(function)}({', '.join([*given, *(f'{key}={self.text(one)}' for key, one in options.items())])})"
@@ -154,6 +196,10 @@ class Writer:
             tried = f"{name}_{n}"
         self.namespace.setdefault(tried, value)
         return tried
+
+
+def _is_of_kind(value: Any, kind: type) -> bool:
+    return value.kind is kind if type(value) is Variable else type(value) is kind
 
 
 def _as_array(number: float, dtype: np.dtype[Any]) -> np.ndarray | None:

@@ -1,0 +1,52 @@
+"""Functions of Python numbers: what stands for NumPy's in programs, and gives Python numbers again."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from funcgrad.primitive import FUNCTIONS, SCALARS
+
+COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
+"""By the names of Python's methods: what gives a boolean of Python's."""
+
+
+_OF_INTEGERS = frozenset(
+    {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.square}
+    | {np.divide, np.floor_divide, np.remainder}
+)
+"""Functions that Python has for integers as NumPy has."""
+
+_REALS = frozenset({float, int, bool})
+
+
+def scalar_of(function: Any, kinds: Sequence[type]) -> Callable[..., Any] | None:
+    """The function of Python's that gives the same as an elementwise one for numbers of these kinds; None where there is none."""
+    if float in kinds:
+        return SCALARS.get(function) if all(kind in _REALS for kind in kinds) else None
+    return SCALARS.get(function) if function in _OF_INTEGERS and all(kind is int for kind in kinds) else None
+
+
+def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:
+    """An elementwise function of Python numbers: by Python, or by NumPy where Python raises."""
+    try:
+        return scalar(*values)
+    except (ArithmeticError, ValueError):
+        answer = function(*values)
+        return answer.item() if isinstance(answer, (np.generic, np.ndarray)) else answer
+
+
+def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
+    """A number as one of Python's, one of NumPy's, or an array without axes."""
+    return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
+
+
+def picked(condition: bool, x: float, y: float) -> float:
+    """np.where of numbers."""
+    return x if condition else y
+
+
+FUNCTIONS.update({"number_picked": picked, "number_as": as_kind} | {f"number_{name}": function for name, function in COMPARED.items()})
