@@ -101,7 +101,7 @@ class Recording:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
         scalar = None if options else scalar_of(function, list(map(type, values)))
-        answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
+        answer = _evaluated(function, values, named) if scalar is None else on_numbers(function, scalar, values)
         if type(answer) in (np.float64, np.complex128, np.int64) and function is not as_kind and not has_array(values):
             answer = answer.item()
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
@@ -149,7 +149,7 @@ class Recording:
         finally:
             self._inside.discard(function)
         try:
-            plain = replaced(function(*replaced(args, _value, Staged), **replaced(options, _value, Staged)), _value, Staged)
+            plain = replaced(_evaluated(function, replaced(args, _value, Staged), replaced(options, _value, Staged)), _value, Staged)
         except Exception:
             return found  # staged values that it closes over do not go together with plain arguments
         if is_same(replaced(found, _value, Staged), plain):
@@ -179,6 +179,20 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
+
+
+_MAY_DRAW = ("scipy.", "funcgrad.ops.scipy.", "funcgrad.scipy.", "funcgrad.rules.")
+
+
+def _evaluated(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+    """A call on plain values. What SciPy draws of random numbers for itself (estimates of norms) takes none from the user."""
+    if isinstance(function, np.ufunc) or not str(getattr(function, "__module__", "")).startswith(_MAY_DRAW):
+        return function(*args, **options)
+    state = np.random.get_state(legacy=False)
+    try:
+        return function(*args, **options)
+    finally:
+        np.random.set_state(state)
 
 
 def _writeable(constant: np.ndarray) -> np.ndarray:
