@@ -8,10 +8,26 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.primitive import FUNCTIONS
+from funcgrad.primitive import FUNCTIONS, SCALARS
 
 COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 """By the names of Python's methods: what gives a boolean of Python's."""
+
+
+_OF_INTEGERS = frozenset(
+    {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.square}
+    | {np.divide, np.floor_divide, np.remainder}
+)
+"""Functions that Python has for integers as NumPy has."""
+
+_REALS = frozenset({float, int, bool})
+
+
+def scalar_of(function: Any, kinds: Sequence[type]) -> Callable[..., Any] | None:
+    """The function of Python's that gives the same as an elementwise one for numbers of these kinds; None where there is none."""
+    if float in kinds:
+        return SCALARS.get(function) if all(kind in _REALS for kind in kinds) else None
+    return SCALARS.get(function) if function in _OF_INTEGERS and all(kind is int for kind in kinds) else None
 
 
 def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any]) -> Any:

@@ -28,7 +28,7 @@ from funcgrad.dependence import (
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.numbers import COMPARED, as_kind, on_numbers
+from funcgrad.numbers import COMPARED, as_kind, on_numbers, scalar_of
 from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
@@ -100,12 +100,10 @@ class Recording:
         if of_scipy:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
-        scalar = None
-        if not options and all(type(one) in NUMBERS for one in values):
-            scalar = SCALARS.get(function)
+        scalar = None if options else scalar_of(function, list(map(type, values)))
         answer = function(*values, **named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) is np.float64 and function is not as_kind and not has_array(values):
-            answer = float(answer)
+        if type(answer) in (np.float64, np.complex128, np.int64) and function is not as_kind and not has_array(values):
+            answer = answer.item()
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
             answer = answer.item()
         if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):

@@ -173,7 +173,8 @@ def is_known(scope: Scope, around: Scope | None) -> bool:
     here = around
     while here is not None and here.records is not scope.records:
         above, mapping = here.parent, here.mapping
-        if above is not None and above.records is not here.records and (mapping is None or scope.depth > mapping.depth):
+        is_other = above is not None and above.records is not here.records
+        if is_other and scope.is_recorded and (mapping is None or scope.depth > mapping.depth):
             return False
         here = above
     return here is not None

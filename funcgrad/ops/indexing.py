@@ -16,6 +16,7 @@ from funcgrad.primitive import register_all
 from funcgrad.rules import linear
 from funcgrad.rules.batching import unhidden
 from funcgrad.rules.values import as_array, raw, refuse_out, shape_of
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer, innermost_of
 
@@ -89,7 +90,9 @@ def _of_numbers(part: Any) -> tuple[Any, ...]:
 
 def names_once(index: Any) -> bool:
     """Whether it is plain from the kind of index that no element occurs twice."""
-    return type(index) in _BASIC or is_basic(index) or (type(index) is np.ndarray and index.dtype == bool)
+    if type(index) is tuple:
+        return all(type(part) in _BASIC or (type(part) is Staged and not part.shape) for part in index)
+    return type(index) in _BASIC or (index.dtype == bool if type(index) is np.ndarray else type(index) is Staged and not index.shape)
 
 
 def scattered(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:

@@ -15,8 +15,9 @@ from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import elements_of, is_basic, names_once, pick, scatter, settled_index, with_examples
 from funcgrad.ops.structural import broadcast_to, ravel, reshape
 from funcgrad.rules import general
-from funcgrad.rules.batching import BatchRule, by_examples, inner_mapping, unhidden
+from funcgrad.rules.batching import BatchRule, as_instruction, by_examples, inner_mapping, unhidden
 from funcgrad.rules.values import as_array, placeholder, raw, shape_of
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
@@ -121,6 +122,31 @@ def _by_index(method: Callable[..., Any]) -> Callable[..., Any]:
     return update
 
 
+def _parts(index: Any) -> tuple[Any, ...]:
+    return index if type(index) is tuple else (index,)
+
+
+def _looked_at(index: Any, shape: tuple[int, ...], unknown: Any) -> Any:
+    """An index that is not known while a program is recorded: the program sees to it that no element is named twice."""
+    part = _once(unknown, index, shape)
+    return tuple(part if one is unknown else one for one in index) if type(index) is tuple else part
+
+
+@as_instruction
+def _once(part: np.ndarray, index: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """A part of an index that names no element twice.
+
+    Raises:
+        IndexError: it does.
+    """
+    places = np.arange(math.prod(shape)).reshape(shape)[index].ravel()
+    if np.bincount(places).max(initial=0) > 1:
+        raise IndexError(
+            "a program has x.at[index] with an index that names an element more than once, of which add, max and min alone know"
+        )
+    return part
+
+
 class Updates:
     """`x.at[index]`: x with some elements changed, as a new array; x stays as it is.
 
@@ -141,7 +167,10 @@ class Updates:
     def set(self, values: Any) -> Any:
         """x with the elements replaced. An index that names an element twice is refused: which value wins would be chance."""
         index, values = self._ready(self._x, values)
-        if not names_once(index) and np.bincount(self._places(index)).max(initial=0) > 1:
+        unknown = [part for part in _parts(index) if type(part) is Staged and part.shape]
+        if unknown:
+            index = _looked_at(index, shape_of(self._x), unknown[0])
+        elif not names_once(index) and np.bincount(self._places(index)).max(initial=0) > 1:
             raise IndexError(f"x.at[index].set(v) with an index that names an element more than once: {self._index!r}")
         return _put(self._x, values, index)
 
@@ -193,7 +222,7 @@ class Updates:
         if len(operands) == 1:
             return index, None
         values = in_dtype(operands[1], as_array(raw(self._x)).dtype, "x.at[index]")
-        picked = elements_of(raw(self._x), index).shape
+        picked = as_instruction(elements_of)(raw(self._x), index).shape
         return index, values if shape_of(values) == picked else broadcast_to(values, picked)
 
     def _places(self, index: Any) -> Any:
@@ -213,7 +242,10 @@ class Updates:
         """x with the elements `function(element, value)`: where an index names one more often, one value after the other."""
         index, values = self._ready(self._x, values)
         dtype = as_array(raw(self._x)).dtype
-        if names_once(index):
+        unknown = [part for part in _parts(index) if type(part) is Staged and part.shape]
+        if unknown:
+            index = _looked_at(index, shape_of(self._x), unknown[0])
+        if unknown or names_once(index):
             return _put(self._x, in_dtype(function(pick(self._x, index), values), dtype, "x.at[index]"), index)
         places = self._places(index)
         turns = self._turns(places)

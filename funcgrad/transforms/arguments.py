@@ -124,6 +124,8 @@ def leaf(value: Any, name: str, argument: int, whole: Any) -> Any:
         return float(value)
     if kind is complex:
         return np.complex128(value)
+    if kind is Staged and value.kind is int:
+        return value * 1.0
     if (kind is np.ndarray or kind in _VALUES or isinstance(value, np.generic)) and value.dtype.kind in "fc":
         return value
     if isinstance(value, np.ndarray) and value.dtype.kind in "fc" and not isinstance(value, (np.ma.MaskedArray, np.matrix)):

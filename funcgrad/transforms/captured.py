@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.mapped import TRACERS
+from funcgrad.staged import Staged
 from funcgrad.tape import Scope
 from funcgrad.tracer import Tracer
 
@@ -25,7 +26,9 @@ _standing = threading.RLock()
 
 @contextlib.contextmanager
 def standing_for(captured: Sequence[Tracer], leaves: Sequence[Tracer]) -> Iterator[None]:
-    """Let the tracers that a function closes over be those leaves."""
+    """Let the tracers that a function closes over be those leaves. Staged values are constants that stay what they are."""
+    pairs = [(one, leaf) for one, leaf in zip(captured, leaves, strict=True) if type(one) is not Staged]
+    captured, leaves = [one for one, _ in pairs], [leaf for _, leaf in pairs]
     if not captured:
         yield
         return

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import grad, jvp, linearize, tree, vjp, vmap
+from funcgrad import grad, jit, jvp, linearize, tree, vjp, vmap
 from funcgrad.errors import ConcretizationError, NoRuleError
 from tests.programs.generator import Trial
 from tests.programs.program import Program
@@ -286,6 +286,30 @@ def mapped_second_order_is_that_of_a_loop(run: Run) -> Iterator[Comparison]:
         yield "vmap of forward over reverse, loop", vmap(product, (run.axes, run.axes))(run.batch, run.direction), stacked(wanted)
 
 
+# ------------------------------------------------------------------------------------------------ programs of jit
+
+
+def compiled_functions_give_the_same(run: Run) -> Iterator[Comparison]:
+    """The value, and one of several derivatives, by a program that was made at another point."""
+    elsewhere = tuple(x if type(x) is float else np.array(x, order="K")[()] for x in run.trial.points[-1])
+
+    def at_both(f: Any) -> Any:
+        program = jit(f)
+        program(*elsewhere)
+        return program(*run.args)
+
+    yield "jit", at_both(run.f), run.value
+    if run.trial.seed % 3 == 0:
+        yield "jit of grad", at_both(run.gradient), run.gradient(*run.args)
+    elif run.trial.seed % 3 == 1 and run.is_forward:
+        yield "jit of jvp", at_both(run.along), run.tangent
+    elif run.is_even:
+        yield "grad of jit", vjp(jit(run.f), *run.args)[1](run.ct), run.pulled[1](run.ct)
+    else:
+        yield "jit of second order", at_both(lambda *args: jvp(run.gradient, args, run.tangents)[1]), run.hessian_product
+
+
+COMPILED: tuple[Law, ...] = (compiled_functions_give_the_same,)
 MAPPED: tuple[Law, ...] = (
     mapped_values_are_those_of_a_loop,
     mapped_gradients_are_those_of_a_loop,
@@ -301,17 +325,18 @@ LAWS: tuple[Law, ...] = (
     second_order_agrees_in_all_nestings,
     second_order_is_the_derivative_of_the_first,
     *MAPPED,
+    *COMPILED,
 )
 
 
 def is_refusal(error: Exception, program: Program, law: Law | None = None) -> bool:
     """Whether an error is one that the package promises.
 
-    Python asks for a value of a mapped function. Or a derivative, inside of a mapping, of an operation that takes its examples one by
-    one, is to be differentiated from outside.
+    Python asks for a value of a mapped or a compiled function. Or a derivative, inside of a mapping, of an operation that takes its
+    examples one by one, is to be differentiated from outside.
     """
     if isinstance(error, ConcretizationError):
-        return law in MAPPED and program.has("concrete")
+        return law in (*MAPPED, *COMPILED) and program.has("concrete")
     return isinstance(error, NoRuleError) and "takes its examples one by one" in str(error)
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import Instruction, Variable
-from funcgrad.mapped import Mapped
+from funcgrad.mapped import Mapped, inmost
 from funcgrad.rules.batching import hidden, unhidden
 from funcgrad.staged import Staged
 from funcgrad.tape import Scope
@@ -93,8 +93,8 @@ class Compiled:
 
     def _of_tracers(self, leaves: Sequence[Any]) -> Any:
         innermost = innermost_of(leaves)
-        if type(innermost) is Staged:
-            return self.f(*leaves)
+        if type(innermost) is Staged or any(type(inmost(leaf)) is Staged for leaf in leaves):
+            return self.f(*leaves)  # inside of another program: a part of that
         if type(innermost) is Mapped:
             return self._of_examples(innermost._scope, leaves)
         places = tuple(n for n, leaf in enumerate(leaves) if type(leaf) is Tracer)

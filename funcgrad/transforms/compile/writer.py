@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
+from funcgrad.numbers import scalar_of
 from funcgrad.ops.indexing import elements_of
-from funcgrad.primitive import SCALARS
 from funcgrad.transforms.compile.scalars import Scalars
 from funcgrad.transforms.compile.scatters import Assembled, add_zero
 
@@ -109,7 +109,7 @@ class Writer:
                 return f"{self._constant(function)}({', '.join(given)})"
             return self._plain_call(function, self._operands(instruction), options)
         given = [self.text(one) for one in instruction.args]
-        scalar = SCALARS.get(function)
+        scalar = scalar_of(function, [one.kind if type(one) is Variable else type(one) for one in instruction.args])
         if scalar is None or instruction.options:
             return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
         return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
