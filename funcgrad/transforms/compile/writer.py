@@ -45,6 +45,8 @@ class Writer:
         self._scalars = scalars
         self._count = 0
         self._line: Any = None
+        self._boxes: dict[Variable, str] = {}
+        self._before: list[str] = []
 
     def lines(self, instructions: Iterable[Instruction]) -> list[str]:
         """The statements, the user's lines between them as comments."""
@@ -55,6 +57,8 @@ class Writer:
                 self._line = line
                 lines.append(f"# {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
             statement = self._statement(instruction)
+            lines += self._before
+            self._before.clear()
             if statement:
                 lines.append(statement)
         return lines
@@ -119,11 +123,26 @@ class Writer:
         args = instruction.args
         if instruction.function in _ARITHMETIC and len(args) == 2:
             for one, other in (args, args[::-1]):
-                if type(one) in (float, int) and type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
-                    constant = _as_array(one, other.dtype)
-                    if constant is not None:
-                        return [self._constant(constant, one) if each is one else self.text(each) for each in args]
+                if type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
+                    boxed = self._boxed_constant(one, other) if type(one) in (float, int) else self._boxed(one, other)
+                    if boxed is not None:
+                        return [boxed if each is one else self.text(each) for each in args]
         return [self.text(one) for one in args]
+
+    def _boxed_constant(self, number: float, other: Variable) -> str | None:
+        constant = _as_array(number, other.dtype)
+        return None if constant is None else self._constant(constant, number)
+
+    def _boxed(self, number: Any, other: Variable) -> str | None:
+        """The name of a number of the program as an array: made once, for all that it meets."""
+        if type(number) is not Variable or number.kind is not float or other.dtype != np.float64 or not other.shape:
+            return None
+        name = self._boxes.get(number)
+        if name is None:
+            name = self._boxes[number] = f"b{len(self._boxes) + 1}"
+            self.namespace["array"] = np.array
+            self._before.append(f"{name} = array({self.text(number)})")
+        return name
 
     def _method(self, instruction: Instruction) -> str | None:
         """A view as Python writes it: that takes a quarter of the time of the function."""
