@@ -15,7 +15,7 @@ from funcgrad.instructions import Instruction, Variable
 from funcgrad.ops.indexing import elements_of
 from funcgrad.primitive import SCALARS
 from funcgrad.transforms.compile.scalars import Scalars
-from funcgrad.transforms.compile.scatters import Assembled, add_zero
+from funcgrad.transforms.compile.scatters import add_zero
 
 _REDUCTIONS = frozenset({np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce})
 _SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
@@ -86,9 +86,9 @@ class Writer:
     def _call_into(self, instruction: Instruction) -> str:
         """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
         function, options, into = instruction.function, instruction.options, self.name(instruction.output)
-        if isinstance(function, Assembled):
+        if hasattr(function, "statement"):
             self.namespace["add_zero"] = add_zero
-            return function.statement(into, [self.text(one) for one in instruction.args], self._index)
+            return str(function.statement(into, [self.text(one) for one in instruction.args], self._index))
         given = self._operands(instruction)
         if "axis" in options or "keepdims" in options:
             given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
