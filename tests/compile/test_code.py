@@ -46,6 +46,21 @@ def test_numbers_of_the_program_are_made_arrays_once():
     assert_written(["multiply(x0, x1, t0)"], f, X, 3)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.complex128])
+def test_products_of_matrices_are_methods(dtype):
+    x = X.astype(dtype)
+    assert_written(["v1 = x0.dot(x1)"], lambda x, y: x @ y, x, x.T.copy())
+    assert_written(["x0.dot(x1, t0)"], lambda x, y: np.exp(np.matmul(x, y)), x, x.T.copy())
+    assert_written(["matmul(x0, x1)"], lambda x, y: x @ y, x, x[0])
+    assert_written(["matmul(x0, x1)"], lambda x, y: x @ y, x[None], x.T.copy())
+
+
+def test_products_of_other_matrices():
+    assert_written(["matmul(x0, x1)"], lambda x, y: x @ y, X.astype(int), X.T.astype(int))
+    assert_written(["matmul(x0, x1)"], lambda x, y: x @ y, X, X.T.astype(np.float32))
+    assert_written(["x0.dot(x1)"], lambda x, y: np.dot(x, y), np.ones((0, 3)), np.ones((3, 2)))
+
+
 def test_views_of_buffers_are_made_once():
     program = program_of(lambda x: np.exp(np.sin(x)[:, 1:3].T), X)
     head, _, body = Code(program).text.partition("    def program")

@@ -90,6 +90,8 @@ class Writer:
             self.namespace["add_zero"] = add_zero
             return str(function.statement(into, [self.text(one) for one in instruction.args], self._index))
         given = self._operands(instruction)
+        if _is_product_of_matrices(instruction):  # the method finds its way to the same product sooner
+            return f"{given[0]}.dot({given[1]}, {into})"
         if "axis" in options or "keepdims" in options:
             given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
         elif function is np.maximum or function is np.minimum:  # of these the third argument alone is deprecated
@@ -150,6 +152,8 @@ class Writer:
         if instruction.options or not args or type(args[0]) is not Variable or args[0].kind is not np.ndarray:
             return None
         x = self.name(args[0])
+        if _is_product_of_matrices(instruction):
+            return f"{x}.dot({self.text(args[1])})"
         if function is elements_of:
             return f"{x}[{self._index(args[1])}]"
         if function is np.reshape and len(args) == 2:
@@ -215,6 +219,15 @@ class Writer:
             tried = f"{name}_{n}"
         self.namespace.setdefault(tried, value)
         return tried
+
+
+def _is_product_of_matrices(instruction: Instruction) -> bool:
+    if instruction.function not in (np.matmul, np.dot) or instruction.options or len(instruction.args) != 2:
+        return False
+    if not all(type(one) is np.ndarray or (type(one) is Variable and one.kind is np.ndarray) for one in instruction.args):
+        return False
+    x, y = instruction.args
+    return bool(len(x.shape) == 2 and len(y.shape) == 2 and x.dtype == y.dtype and x.dtype.char in "fdFD")
 
 
 def _is_of_kind(value: Any, kind: type) -> bool:
