@@ -94,12 +94,17 @@ def test_numpy_scalars_are_python_arithmetic():
 
 
 def test_watched_derivatives():
+    def check(x):
+        found = jit(f)(x)
+        (line,) = [line for line in jit(f).source(x).splitlines() if line.strip().startswith(("s = ", "if not "))]
+        np.testing.assert_array_equal(found.ravel(), [0.0, 0.25])
+        return line
+
     f = grad(lambda x: np.sum(np.where(x > 0.0, np.sqrt(x), 0.0)))
     x = np.array([0.0, 4.0])
-    assert "vdot(" in jit(f).source(x)
-    np.testing.assert_array_equal(jit(f)(x), [0.0, 0.25])
-    assert "are_clean(" in jit(f).source(x.astype(np.float16))
-    np.testing.assert_array_equal(jit(f)(x.astype(np.float16)), [0.0, 0.25])
+    assert ".dot(" in check(x)
+    assert "vdot(" in check(x[None])
+    assert "are_clean(" in check(x.astype(np.float16))
 
 
 @pytest.mark.parametrize("value", [X, X.T, X[0], X.astype(np.float16), X + 1j, np.float64(1.0), 2.0, np.arange(3)])

@@ -90,7 +90,7 @@ class Writer:
             self.namespace["add_zero"] = add_zero
             return str(function.statement(into, [self.text(one) for one in instruction.args], self._index))
         given = self._operands(instruction)
-        if _is_product_of_matrices(instruction):  # the method finds its way to the same product sooner
+        if _is_dot(instruction):  # the method finds its way to the same product sooner
             return f"{given[0]}.dot({given[1]}, {into})"
         if "axis" in options or "keepdims" in options:
             given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
@@ -149,11 +149,11 @@ class Writer:
     def _method(self, instruction: Instruction) -> str | None:
         """A view as Python writes it: that takes a quarter of the time of the function."""
         function, args = instruction.function, instruction.args
+        if _is_dot(instruction):
+            return f"{self.text(args[0])}.dot({self.text(args[1])})"
         if instruction.options or not args or type(args[0]) is not Variable or args[0].kind is not np.ndarray:
             return None
         x = self.name(args[0])
-        if _is_product_of_matrices(instruction):
-            return f"{x}.dot({self.text(args[1])})"
         if function is elements_of:
             return f"{x}[{self._index(args[1])}]"
         if function is np.reshape and len(args) == 2:
@@ -221,13 +221,15 @@ class Writer:
         return tried
 
 
-def _is_product_of_matrices(instruction: Instruction) -> bool:
+def _is_dot(instruction: Instruction) -> bool:
+    """Whether a product is what the method `dot` gives."""
     if instruction.function not in (np.matmul, np.dot) or instruction.options or len(instruction.args) != 2:
         return False
     if not all(type(one) is np.ndarray or (type(one) is Variable and one.kind is np.ndarray) for one in instruction.args):
         return False
     x, y = instruction.args
-    return bool(len(x.shape) == 2 and len(y.shape) == 2 and x.dtype == y.dtype and x.dtype.char in "fdFD")
+    are_matrices = len(x.shape) == 2 and len(y.shape) == 2 and x.dtype == y.dtype and x.dtype.char in "fdFD"
+    return bool(are_matrices or (instruction.function is np.dot and x.shape != () != y.shape))
 
 
 def _is_of_kind(value: Any, kind: type) -> bool:
