@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from funcgrad.transforms.checkpoint import remat as remat
     from funcgrad.transforms.compile import jit as jit
     from funcgrad.transforms.compile import load as load
+    from funcgrad.transforms.compile import set_num_threads as set_num_threads
     from funcgrad.transforms.custom import custom_jvp as custom_jvp
     from funcgrad.transforms.custom import custom_vjp as custom_vjp
     from funcgrad.transforms.linear import linear_transpose as linear_transpose
@@ -91,6 +92,7 @@ __all__ = [
     "remat",
     "save_only_these_names",
     "scan",
+    "set_num_threads",
     "show",
     "stop_gradient",
     "switch",
@@ -106,7 +108,7 @@ __all__ = [
 _LATE = {
     "funcgrad.transforms.batching": "vmap",
     "funcgrad.transforms.checkpoint": "checkpoint checkpoint_sequential remat",
-    "funcgrad.transforms.compile": "jit load",
+    "funcgrad.transforms.compile": "jit load set_num_threads",
     "funcgrad.transforms.custom": "custom_jvp custom_vjp",
     "funcgrad.transforms.linear": "linear_transpose",
     "funcgrad.transforms.branches": "cond switch",

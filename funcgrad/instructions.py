@@ -54,6 +54,9 @@ class Variable:
         self.shape = np.shape(value)
         self.dtype = value.dtype if isinstance(value, (np.ndarray, np.generic)) else np.result_type(value)
 
+    def __str__(self) -> str:
+        return self.kind.__name__ if self.is_number else f"{self.dtype}{list(self.shape)}"
+
     @property
     def is_number(self) -> bool:
         """Whether it is a number of Python's."""

@@ -26,13 +26,13 @@ from funcgrad.rule import CONSTANT_LEAF
 from funcgrad.staged import COMPARISONS, OPERATORS, SIGNS, Staged
 from funcgrad.tape import Label, Scope, close_scope, open_scope
 from funcgrad.tracer import TRACERS as TRACERS
-from funcgrad.tracer import Tracer, innermost_of, plain_array
+from funcgrad.tracer import Many, Tracer, innermost_of, plain_array
 
 OPEN: list[Scope] = []
 """The mappings that run, on any thread: as long as there is none, no operation need look for mapped values."""
 
 
-class Mapped(Tracer):
+class Mapped(Many):
     """A number or an array for each example: shape, dtype and operators are those of one of them.
 
     `_primal` is an array, or what stands for one, whose first axis is that of the examples; `_scope` is the mapping that it belongs to.
@@ -90,23 +90,6 @@ class Mapped(Tracer):
 
     def __float__(self) -> NoReturn:
         self._refuse("float()")
-
-    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
-        self._refuse(
-            "int(), range() or an index",
-            "to pick from a plain array by it use funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead "
-            "of a slice x[i:i + 3] x[i + np.arange(3)]",
-        )
-
-    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
-        if self.dtype.kind in "iub":
-            self.__index__()
-        self._refuse(
-            "a NumPy array",
-            "for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack), instead of a[i] = x "
-            "a = funcgrad.numpy.at(a)[i].set(x), and for a function of NumPy or SciPy that cannot hand such values over the one of that "
-            "name in funcgrad.numpy or funcgrad.scipy",
-        )
 
 
 TRACERS.add(Mapped)

@@ -31,7 +31,7 @@ from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replace
 from funcgrad.numbers import COMPARED, as_kind, on_numbers
 from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
-from funcgrad.tracer import TRACERS, Tracer, innermost_of, is_augmented
+from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
 OPERATORS: dict[str, Any] = {
     "add": np.add,
@@ -209,7 +209,7 @@ def check_shape(name: str, *values: Any) -> None:
             refuse_shapes(name, value._scope.name)
 
 
-class Staged(Tracer):
+class Staged(Many):
     """A number or an array of a program that is being recorded: shape, dtype and operators are NumPy's."""
 
     __slots__ = ("_recording", "_value", "_variable")
@@ -301,7 +301,7 @@ class Staged(Tracer):
         self._refuse(
             "bool() (an if, a while, and, or, not, a boolean mask)",
             "use np.where(condition, a, b) instead of if, & | ~ instead of and, or, not, np.where(mask, x, 0.0) instead of x[mask], "
-            "funcgrad.cond or funcgrad.while_loop; or name the argument in static_argnums, which makes a program for each of its values",
+            "funcgrad.cond or funcgrad.while_loop,",
         )
 
     def __repr__(self) -> str:
@@ -311,9 +311,10 @@ class Staged(Tracer):
         return repr(self)
 
     def _refuse(self, what: str, remedy: str = "") -> NoReturn:
+        remedy = remedy.rstrip("; ") + " or " if remedy else "use functions of NumPy, or "
         raise ConcretizationError(
             f"{what} of a value of shape {self.shape}, {self.dtype} in {self._scope.name}{place()}: a program is recorded for all values "
-            f"of its arguments, and cannot depend on one: {remedy or 'use functions of NumPy, or name the argument in static_argnums'}"
+            f"of its arguments, and cannot depend on one: {remedy}name the argument in static_argnums, which makes a program for each value"
         )
 
 

@@ -190,6 +190,29 @@ class Tracer:
         )
 
 
+class Many(Tracer):
+    """What stands for more than one value: a mapped value for one of each example, a staged one for all that an argument may have."""
+
+    __slots__ = ()
+
+    def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
+        self._refuse(
+            "int(), range() or an index",
+            "to pick from a plain array by it use funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead "
+            "of a slice x[i:i + 3] x[i + np.arange(3)]",
+        )
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:
+        if self.dtype.kind in "iub":
+            self.__index__()
+        self._refuse(
+            "a NumPy array",
+            "for np.array([...]) and np.asarray(x) use funcgrad.numpy.array and funcgrad.numpy.asarray (or np.stack), instead of a[i] = x "
+            "a = funcgrad.numpy.at(a)[i].set(x), and for a function of NumPy or SciPy that cannot hand such values over the one of that "
+            "name in funcgrad.numpy or funcgrad.scipy",
+        )
+
+
 TRACERS: set[type] = {Tracer}
 """The types of values that operations of funcgrad have to answer for: tracers, mapped and staged values."""
 

@@ -192,6 +192,7 @@ TRANSFORMS = [
     "remat",
     "save_only_these_names",
     "scan",
+    "set_num_threads",
     "stop_gradient",
     "switch",
     "value_and_grad",

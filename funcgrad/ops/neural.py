@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -52,7 +53,11 @@ relu = unary(_relu, _gate, "x if x > 0.0 or x != x else 0.0", name="relu", stren
 
 
 def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    """Mean over the rows of -sum(labels * log softmax), and its slope (softmax - labels) / rows."""
+    """Mean over the rows of -sum(labels * log softmax), and its slope (softmax - labels) / rows.
+
+    Raises:
+        InputValueError: an integer label names no class.
+    """
     shifted = logits - _max_reduce(logits, -1, None, None, True)
     exponentials = np.exp(shifted)
     totals = _add_reduce(exponentials, -1, None, None, True)
@@ -61,19 +66,22 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
         weights = _add_reduce(labels, -1, None, None, True)
         value = _add_reduce(labels * (np.log(totals) - shifted), None) / logits.dtype.type(rows)
         return value, (exponentials * (weights / totals) - labels) / rows
-    rows = labels.size
-    places = np.arange(0, logits.size, logits.shape[-1]) + labels.ravel()
+    rows, classes = labels.size, logits.shape[-1]
+    checked_labels(labels, classes)
+    places = _offsets(rows, classes) + labels.ravel()
     value = (_add_reduce(np.log(totals), None) - _add_reduce(shifted.ravel()[places])) / logits.dtype.type(rows)
+    totals *= rows
     exponentials /= totals
-    exponentials.reshape(-1)[places] -= 1.0
-    exponentials /= rows
+    exponentials.reshape(-1)[places] -= 1.0 / rows if rows else 0.0
     return value, exponentials
 
 
-def _checked_cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
-    if labels.ndim < logits.ndim and labels.size:
-        checked_labels(labels, logits.shape[-1])
-    return _cross_entropy(logits, labels)
+@functools.lru_cache(maxsize=64)
+def _offsets(rows: int, classes: int) -> np.ndarray:
+    """Where each row begins in the flat logits."""
+    offsets = np.arange(0, rows * classes, classes)
+    offsets.setflags(write=False)
+    return offsets
 
 
 def checked_labels(labels: Any, classes: int) -> Any:
@@ -105,8 +113,8 @@ def _value_and_slope(logits: Any, labels: Any) -> tuple[Any, Any]:
     """The same for values that may be staged, or tracers of a scope around."""
     staged = innermost_of((logits, labels)) if OPEN else None
     if type(staged) is Staged:
-        return staged.recorded(_checked_cross_entropy, (logits, labels), {})  # type: ignore[no-any-return]
-    return _checked_cross_entropy(logits, labels)
+        return staged.recorded(_cross_entropy, (logits, labels), {})  # type: ignore[no-any-return]
+    return _cross_entropy(logits, labels)
 
 
 def _slope(logits: Any, labels: Any) -> Any:
@@ -140,7 +148,7 @@ def _lift_cross_entropy(record: Record, index: int, scope: Scope) -> Record:
 
 _CROSS_ENTROPY = _cross_entropy_rule(lambda t, slope: t * slope)
 _CROSS_ENTROPY.strong = _cross_entropy_rule(lambda t, slope: keep_zeros(t, t * slope))
-declare("softmax_cross_entropy", "general", _checked_cross_entropy)
+declare("softmax_cross_entropy", "general", _cross_entropy)
 
 
 def _with_checked_contents(labels: Any, classes: int) -> Any:

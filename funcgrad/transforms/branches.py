@@ -141,8 +141,10 @@ def cond(pred: Any, true_fun: Callable[..., R], false_fun: Callable[..., R], *op
     """
     checked_function(true_fun, "cond")
     checked_function(false_fun, "cond")
-    if OPEN and type(raw(checked_condition("cond: pred", pred))) is Staged:
-        decided: R = branched("cond", raw(pred) != 0, [false_fun, true_fun], operands)
+    asked: Any = raw(checked_condition("cond: pred", pred))
+    if OPEN and type(asked) is Staged:
+        number = asked if asked.dtype == bool else np.not_equal(asked, 0)
+        decided: R = branched("cond", number, [false_fun, true_fun], operands)
         return decided
     condition = is_true("cond: pred", pred)
     if type(condition) is bool:

@@ -141,4 +141,4 @@ def test_every_workload_has_a_hand_written_form_and_a_name_of_its_own():
     assert all(peers.HAND_WRITTEN in workload.builders for workload in WORKLOADS)
     assert all(peers.FUNCGRAD in workload.builders for workload in WORKLOADS)
     assert all(set(workload.builders) <= set(peers.NAMES) for workload in WORKLOADS)
-    assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS) == 16
+    assert len({workload.name for workload in WORKLOADS}) == len(WORKLOADS) == 18

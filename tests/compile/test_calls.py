@@ -1,6 +1,7 @@
 """Calls that find their program at once: whatever differs goes the general way, and gets what it should."""
 
-from collections import namedtuple
+import dataclasses
+from collections import OrderedDict, namedtuple
 
 import numpy as np
 import pytest
@@ -48,15 +49,27 @@ def test_what_differs(other):
     assert not matches(GIVEN, other)
 
 
-def test_classes_of_users_take_the_general_way():
-    leaves, treedef = tree.flatten(((Point(1.0, 2.0),), {}))
-    assert match_of(treedef, leaves) is None
-    f = jit(lambda p: Point(p.y * 2.0, p.x))
-    for _ in range(3):
-        assert f(Point(1.0, 2.0)) == Point(4.0, 1.0)
+def test_classes_of_users():
+    @dataclasses.dataclass
+    class Model:
+        weight: object
+        name: str
+
+    tree.register_dataclass(Model, meta_fields=["name"])
+    assert matches(((Point(1.0, 2.0),), {}), ((Point(3.0, 4.0),), {}))
+    assert not matches(((Point(1.0, 2.0),), {}), (((3.0, 4.0),), {}))
+    assert matches(((Model(X, "a"),), {}), ((Model(X, "a"),), {}))
+    assert not matches(((Model(X, "a"),), {}), ((Model(X, "b"),), {}))
+    f = jit(lambda p, m: (Point(p.y * 2.0, p.x), Model(m.weight * 2.0, m.name)))
+    for n in range(4):
+        point, model = f(Point(1.0, 2.0), Model(X, f"model {n // 2}"))
+        assert point == Point(4.0, 1.0) and type(model) is Model and model.name == f"model {n // 2}"
+        np.testing.assert_array_equal(model.weight, 2.0)
 
 
-@pytest.mark.parametrize("made", [(), 1.0, [1.0, (2.0,), {}], {"b": 1.0, "a": (None, [])}, {3: 1.0, 1: 2.0}, Point(1.0, (2.0,)), None])
+@pytest.mark.parametrize(
+    "made", [(), 1.0, [1.0, (2.0,), {}], {"b": 1.0, "a": (None, [])}, {3: 1.0, 1: 2.0}, Point(1.0, (2.0,)), None, OrderedDict(b=1.0, a=2.0)]
+)
 def test_trees_are_put_together(made):
     leaves, treedef = tree.flatten(made)
     found = whole_of(treedef)(leaves)

@@ -2,3 +2,4 @@
 
 from funcgrad.transforms.compile.jitted import jit as jit
 from funcgrad.transforms.compile.saved import load as load
+from funcgrad.transforms.compile.threads import set_num_threads as set_num_threads

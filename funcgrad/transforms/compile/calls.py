@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad import tree
 from funcgrad.tree import TreeDef
 
+_NOTHING = object()
 Match = Callable[[tuple[Any, ...], dict[str, Any]], "tuple[Any, ...] | None"]
 
 
-def match_of(treedef: TreeDef, leaves: Sequence[Any]) -> Match | None:
-    """The function that gives the leaves of `(args, kwargs)` like these, and None for others; None for structures that are unusual."""
+def match_of(treedef: TreeDef, leaves: Sequence[Any]) -> Match:
+    """The function that gives the leaves of `(args, kwargs)` like these, and None for others."""
     writer = _Match(leaves)
-    if not writer.take(treedef, "given"):
-        return None
+    writer.take(treedef, "given")
     lines = [f"        {line}" for line in writer.lines]
     text = "\n".join(
         ["def match(*given):", "    try:", *lines, "    except KeyError:", "        return None", f"    return ({''.join(writer.leaves)})"]
@@ -40,37 +39,39 @@ class _Match:
         self._examples = iter(leaves)
         self._count = 0
 
-    def _name(self, prefix: str, value: Any = None) -> str:
+    def _name(self, prefix: str, value: Any = _NOTHING) -> str:
         self._count += 1
         name = f"{prefix}{self._count}"
-        if value is not None:
+        if value is not _NOTHING:
             self.namespace[name] = value
         return name
 
     def _unless(self, condition: str) -> None:
         self.lines += [f"if {condition}:", "    return None"]
 
-    def take(self, treedef: TreeDef, name: str) -> bool:
-        """Take apart what has a name; whether that is possible."""
+    def take(self, treedef: TreeDef, name: str) -> None:
+        """Take apart what has a name."""
         kind, children = treedef._kind, treedef._children
         if kind is None:
             self._leaf(name)
-            return True
-        if kind.cls is type(None):
-            self._unless(f"{name} is not None")
-            return True
-        if kind.cls not in (tuple, list, dict):
-            return False
-        self._unless(f"type({name}) is not {kind.cls.__name__} or len({name}) != {len(children)}")
-        if not children:
-            return True
+            return
+        self._unless(f"type({name}) is not {self._name('T', kind.cls)}")
         parts = [self._name("a") for _ in children]
         if kind.cls is dict:
-            keys = [self._name("k", key) if type(key) is not str else repr(key) for key in treedef._aux]
-            self.lines += [f"{part} = {name}[{key}]" for part, key in zip(parts, keys, strict=True)]
+            self._unless(f"len({name}) != {len(children)}")
+            self.lines += [f"{part} = {name}[{self._name('k', key)}]" for part, key in zip(parts, treedef._aux, strict=True)]
         else:
-            self.lines.append(f"{', '.join(parts)}, = {name}")
-        return all(self.take(child, part) for child, part in zip(children, parts, strict=True))
+            whole = name
+            if not kind.is_sequence:
+                name, aux = self._name("a"), self._name("a")
+                self.lines.append(f"{name}, {aux} = {self._name('split', kind.split)}({whole})")
+                self._unless(f"{aux} != {self._name('aux', treedef._aux)}")
+                self.lines.append(f"{name} = tuple({name})")
+            self._unless(f"len({name}) != {len(children)}")
+            if parts:
+                self.lines.append(f"{', '.join(parts)}, = {name}")
+        for child, part in zip(children, parts, strict=True):
+            self.take(child, part)
 
     def _leaf(self, name: str) -> None:
         example = next(self._examples)
@@ -92,32 +93,27 @@ def whole_of(treedef: TreeDef) -> Callable[[Sequence[Any]], Any]:
     namespace: dict[str, Any] = {}
     names: list[str] = []
     text = _expression(treedef, names, namespace)
-    if text is None:
-        return lambda leaves: tree.unflatten(treedef, leaves)
     taken = f"    {', '.join(names)}, = leaves\n" if names else ""
     exec(f"def whole(leaves):\n{taken}    return {text}\n", namespace)
     return namespace["whole"]  # type: ignore[no-any-return]
 
 
-def _expression(treedef: TreeDef, names: list[str], namespace: dict[str, Any]) -> str | None:
+def _expression(treedef: TreeDef, names: list[str], namespace: dict[str, Any]) -> str:
     kind = treedef._kind
     if kind is None:
         names.append(f"x{len(names)}")
         return names[-1]
-    if kind.cls is type(None):
-        return "None"
-    if kind.cls not in (tuple, list, dict):
-        return None
+
+    def constant(value: Any) -> str:
+        name = f"c{len(namespace)}"
+        namespace[name] = value
+        return name
+
     parts = [_expression(child, names, namespace) for child in treedef._children]
-    if None in parts:
-        return None
     if kind.cls is tuple:
         return f"({''.join(f'{part}, ' for part in parts)})"
     if kind.cls is list:
-        return f"[{', '.join(map(str, parts))}]"
-    keys = []
-    for key in treedef._aux:
-        name = f"k{len(namespace)}"
-        namespace[name] = key
-        keys.append(name)
-    return "{" + ", ".join(f"{key}: {part}" for key, part in zip(keys, parts, strict=True)) + "}"
+        return f"[{', '.join(parts)}]"
+    if kind.cls is dict:
+        return "{" + ", ".join(f"{constant(key)}: {part}" for key, part in zip(treedef._aux, parts, strict=True)) + "}"
+    return f"{constant(kind.build)}({constant(treedef._aux)}, [{', '.join(parts)}])"

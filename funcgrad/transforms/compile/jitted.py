@@ -15,7 +15,7 @@ from funcgrad.tracer import TRACERS, plain_array
 from funcgrad.transforms.arguments import checked_function, named
 from funcgrad.transforms.compile.calls import Match, match_of, whole_of
 from funcgrad.transforms.compile.functions import Compiled
-from funcgrad.transforms.compile.programs import Entry
+from funcgrad.transforms.compile.programs import PASSES, Entry
 from funcgrad.transforms.compile.saved import save
 from funcgrad.transforms.compile.surroundings import Surroundings
 
@@ -65,8 +65,7 @@ class Jitted(Generic[P, R]):
         around, entry = known
         match = match_of(tree.structure((args, kwargs)), leaves)
         others = [one for one in self._calls if one[2] is not entry and one[1].are_same()][:_REMEMBERED]
-        if match is not None:
-            self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
+        self._calls = [(match, around, entry, whole_of(entry.out_tree)), *others]
 
     def _taken_apart(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Compiled, list[Any]]:
         """The function of leaves for a structure of arguments, and the leaves."""
@@ -149,13 +148,45 @@ class Jitted(Generic[P, R]):
                 return program
             <BLANKLINE>
         """
+        return self._entry(args, kwargs).code.text
+
+    def passes(self, *args: Any, **kwargs: Any) -> str:
+        """The program for arguments like these as it was recorded, and after each pass that changes it, for people to read.
+
+        Raises:
+            InputTypeError: an argument is a tracer.
+
+        Example:
+            >>> print(jit(lambda x: (x * 1.0, 2.0 * np.sin(x), np.cos(x))[1]).passes(np.ones(3)))
+            recorded:
+            <lambda>(v0: float64[3]):
+                v1: float64[3] = multiply(v0, 1.0)
+                v2: float64[3] = sin(v0)
+                v3: float64[3] = multiply(2.0, v2)
+                v4: float64[3] = cos(v0)
+                return v3
+            without dead code:
+            <lambda>(v0: float64[3]):
+                v1: float64[3] = sin(v0)
+                v2: float64[3] = multiply(2.0, v1)
+                return v2
+        """
+        program = self._entry(args, kwargs).program
+        texts = [f"recorded:\n{program}"]
+        for each in PASSES:
+            before, program = str(program), each(program)
+            if str(program) != before:
+                texts.append(f"{each.__name__.replace('_', ' ')}:\n{program}")
+        return "\n".join(texts)
+
+    def _entry(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Entry:
         function, leaves = self._taken_apart(args, kwargs)
         if any(type(leaf) in TRACERS for leaf in leaves):
-            raise InputTypeError(f"jit of {self._name}: source() takes plain arguments, got a tracer")
+            raise InputTypeError(f"jit of {self._name}: give plain arguments, got a tracer: the program of a derivative is another one")
         entry = function.entry(leaves)
         if entry is None:
             raise InputTypeError(f"jit of {self._name}: the function reads a traced value of the code around it, and runs as it stands")
-        return entry.code.text
+        return entry
 
     def save(self, file: Any) -> None:
         """Write the programs made so far into a file, as data: `funcgrad.load(file)` makes a function of them.
@@ -234,10 +265,11 @@ def jit(f: Any = None, *, static_argnums: int | Sequence[int] = (), static_argna
         static_argnames: the same by name. What is static by position is static by keyword too, and the other way round.
 
     Returns:
-        A function with f's arguments and results; the results are fresh arrays. It has `source(*args)`, the generated code, `save(file)`
-        and `cache_clear()`. Without f, a decorator. Under other transforms it has derivatives with programs of their own. Floating-point
-        warnings are not given. What f reads beside its arguments (closures, global variables, attributes) is constant: where it is
-        another object at a later call, there is a new program; arrays among it cannot be written into as long as the program lives.
+        A function with f's arguments and results; the results are fresh arrays. It has `source(*args)`, the generated code,
+        `passes(*args)`, the program before and after each pass, `save(file)` and `cache_clear()`. Without f, a decorator. Under other
+        transforms it has derivatives with programs of their own. Floating-point warnings are not given. What f reads beside its arguments
+        (closures, global variables, attributes) is constant: where it is another object at a later call, there is a new program; arrays
+        among it cannot be written into as long as the program lives.
 
     Raises:
         ConcretizationError: f depends on the value of an argument: `if x > 0`, `float(x)`, `x[x > 0]`, `np.nonzero(x)`; or it draws random

@@ -105,5 +105,5 @@ def _cross_entropy(parts: _Parts, one: Instruction) -> bool:
 _RULES: dict[Any, Callable[[_Parts, Instruction], bool]] = {
     neural._relu: _relu,
     elementwise._sigmoid: _sigmoid,
-    neural._checked_cross_entropy: _cross_entropy,
+    neural._cross_entropy: _cross_entropy,
 }
