@@ -227,6 +227,38 @@ def test_a_mapped_array_cannot_be_written_into_while_it_is_mapped(f: Any, argnum
     whole[:] = 1.0
 
 
+NOT_KEPT: dict[str, tuple[Callable[[Any, Any], Any], float]] = {
+    "added": (lambda w, x: np.sum(x + w), 2.0),
+    "apart": (lambda w, x: np.sum(x * 2.0) + np.sum(w * w), 4.0),
+}
+
+
+@pytest.mark.parametrize(("f", "slope"), list(NOT_KEPT.values()), ids=list(NOT_KEPT))
+def test_a_mapped_array_that_no_record_needs_is_given_free(f: Any, slope: float):
+    rows = np.array([[0.0, 1.0, 2.0], [3.0, 4.0, 5.0]])
+    back = vjp(lambda w: vmap(lambda x: f(w, x))(rows), np.ones(3))[1]
+    rows[:] = 7.0
+    np.testing.assert_array_equal(back(np.ones(2))[0], np.full(3, slope))
+
+
+def test_an_error_gives_mapped_arrays_free():
+    rows = np.ones((2, 3))
+    with pytest.raises(ZeroDivisionError):
+        vmap(lambda x: 1 / 0)(rows)
+    rows[:] = 7.0
+
+
+@pytest.mark.parametrize("copies", [1, 10_000])
+def test_a_mapped_index_of_an_inner_gradient_is_that_of_the_call(copies: int):
+    indices = np.tile(np.array([0, 1, 2, 0]), copies)
+    index, w, x = indices.copy(), np.array([0.3, 0.5, 0.9]), np.ones(3)
+    # the gradient of x[i] * w[i] by x is w[i] at i
+    back = vjp(lambda w: vmap(lambda i: grad(lambda x: x[i] * w[i])(x))(index), w)[1]
+    with contextlib.suppress(ValueError):
+        index[:] = 0
+    np.testing.assert_array_equal(back(np.ones((len(indices), 3)))[0], np.bincount(indices))
+
+
 def test_a_view_made_inside_of_what_is_held_stays_held():
     whole, x = np.arange(12_000.0).reshape(2, 6000), np.ones((6000, 2))
     found = []

@@ -116,12 +116,18 @@ def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:
 def _pick_mapped(scope: Scope, x: Any, index: Any) -> Any:
     array = x._primal if is_mapped(x, scope) else x
     index, axes, places = with_examples(scope, index, len(shape_of(x)), is_mapped(x, scope))
-    return Mapped(np.moveaxis(pick(array, index), axes, places), scope)
+    return Mapped(np.moveaxis(pick(array, _kept_with(array, index)), axes, places), scope)
 
 
 def _scatter_mapped(scope: Scope, x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
     index, axes, places = with_examples(scope, index, len(shape), True)
-    return Mapped(scatter(np.moveaxis(unhidden(x, scope), places, axes), (scope.size, *shape), index, is_unique), scope)
+    array = np.moveaxis(unhidden(x, scope), places, axes)
+    return Mapped(scatter(array, (scope.size, *shape), _kept_with(array, index), is_unique), scope)
+
+
+def _kept_with(x: Any, index: Any) -> Any:
+    """An index as a record of x, if it makes one, is to keep it."""
+    return settled_index(index, x._scope) if type(x) is Tracer else index
 
 
 pick: Any = linear(elements_of, _getitem_transpose, name="getitem", batch=_pick_mapped)

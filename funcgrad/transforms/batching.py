@@ -11,7 +11,7 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.mapped import TRACERS, Mapped, inmost, mapping_scope
 from funcgrad.rules.values import is_numeric, shape_of
-from funcgrad.tape import Label, Scope, check_open, protect, thread
+from funcgrad.tape import Holds, Label, Scope, check_open, thread
 from funcgrad.tracer import plain_array
 from funcgrad.transforms.arguments import at, checked_function, looks_like, named
 
@@ -59,15 +59,19 @@ def vmap(f: Callable[..., Any], in_axes: Axes = 0, out_axes: Axes = 0) -> Callab
 
     @looks_like(f, "Mapped function")
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        examples = Examples(name, in_axes, args, kwargs)
-        with mapping_scope(label, examples.size) as scope:
-            given, named_ones = examples.mapped(scope)
-            output = f(*given, **named_ones)
-            leaves, treedef = tree.flatten(output)
-            axes = _spread(name, "out_axes", out_axes, output)
-            paths = tree.flatten_with_path(output)[0]
-            inputs = {id(inmost(leaf)) for one in examples.arguments for leaf in one.leaves}
-            results = [_taken_out(name, path, leaf, axis, scope, inputs) for (path, _), leaf, axis in zip(paths, leaves, axes, strict=True)]
+        examples, holds = Examples(name, in_axes, args, kwargs), Holds()
+        try:
+            with mapping_scope(label, examples.size) as scope:
+                given, named_ones = examples.mapped(scope, holds)
+                output = f(*given, **named_ones)
+                leaves, treedef = tree.flatten(output)
+                axes = _spread(name, "out_axes", out_axes, output)
+                paths = tree.flatten_with_path(output)[0]
+                given_ids = {id(inmost(leaf)) for one in examples.arguments for leaf in one.leaves}
+                rows = zip(paths, leaves, axes, strict=True)
+                results = [_taken_out(name, path, leaf, axis, scope, given_ids) for (path, _), leaf, axis in rows]
+        finally:
+            holds.release()
         return tree.unflatten(treedef, results)
 
     return mapped
@@ -98,9 +102,14 @@ class Examples:
         count = len(values) - len(self._keys)
         return values[:count], dict(zip(self._keys, values[count:], strict=True))
 
-    def mapped(self, scope: Scope) -> tuple[list[Any], dict[str, Any]]:
-        """The arguments as f is to see them, by position and by keyword."""
-        return self._together([one.of(lambda array, axis: Mapped(_in_front(_held(array, scope), axis), scope)) for one in self.arguments])
+    def mapped(self, scope: Scope, holds: Holds) -> tuple[list[Any], dict[str, Any]]:
+        """The arguments as f is to see them, by position and by keyword; their arrays are held."""
+        return self._together(
+            [
+                one.of(lambda array, axis: Mapped(_in_front(holds.add(array) if type(array) is np.ndarray else array, axis), scope))
+                for one in self.arguments
+            ]
+        )
 
     def example(self, n: int) -> tuple[list[Any], dict[str, Any]]:
         """The arguments of one example."""
@@ -109,13 +118,6 @@ class Examples:
 
 def _in_front(array: Any, axis: int) -> Any:
     return np.moveaxis(array, axis, 0) if axis else array
-
-
-def _held(array: Any, scope: Scope) -> Any:
-    """An array that code cannot change while the mapping runs, and no longer than that where no replay waits for it."""
-    if type(array) is not np.ndarray:
-        return array
-    return protect(array, scope) if scope.root.keepers else scope.root.holds.add(array)
 
 
 def _is_axis(value: Any) -> bool:

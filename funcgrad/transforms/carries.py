@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError, TreeError
+from funcgrad.mapped import Mapped
 from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.staged import Staged
@@ -80,6 +81,7 @@ class Code(Loop):
         captured = captured_by(*functions)
         self.captured = [one for one in captured if type(one) is Tracer]
         self.staged = [one for one in captured if type(one) is Staged]
+        self.mapped = [one for one in captured if type(one) is Mapped]
         self.reaches = functions
 
     def again(self) -> Loop:

@@ -215,7 +215,8 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
 
     Args:
         f: function of numbers, arrays and trees of them, with outputs likewise. It must do the same each time that it is run, and is run
-            again by each replay. It may close over traced values, and over arrays, which cannot be written into until then.
+            again by each replay. It may close over traced values, and over arrays, which nobody can write into until then. (Arrays that
+            it reaches by calling another global function are not known: do not change them in between.)
         policy: what is kept beside the inputs: `nothing_saved` (as None), `everything_saved` or `save_only_these_names(...)`.
 
     Returns:
@@ -223,7 +224,8 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
 
     Raises:
         InputTypeError: f is no function, or policy is none.
-        ConcretizationError: f reaches a traced value by a global variable; pass it as an argument.
+        ConcretizationError: f reaches a traced or mapped value by a global variable; pass it as an argument.
+        InputValueError: (from the replay) f returns something of another structure, shape or dtype when it is run again.
 
     Example:
         >>> from funcgrad import grad

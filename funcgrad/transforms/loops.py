@@ -109,7 +109,8 @@ def scan(
 
     Args:
         f: `(carry, x)` -> `(carry, y)`, trees of numbers and arrays. The carry must keep its structure, shapes and dtypes. f may close over
-            traced values. It must do the same each time that it is run, and write into nothing that it gets.
+            traced values, and over arrays, which nobody can write into until derivatives are done. It must do the same each time that it
+            is run, and write into nothing that it gets.
         init: the first carry. A Python float in it gets the dtype that it has after the first step.
         xs: tree of arrays, shape (n, ...), one row of each for a step; None if there are none.
         length: n, which is needed where there are no xs.

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.mapped import OPEN, mapping_of
+from funcgrad.mapped import LAYERS, OPEN, Mapped, contents, mapping_of
 from funcgrad.replay import follow
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
@@ -29,6 +29,7 @@ from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, owned, parts_of, recorded, tangents_of
 from funcgrad.transforms.captured import held_in
 from funcgrad.transforms.closures import underived_value
+from funcgrad.transforms.compile.examples import of_examples
 from funcgrad.transforms.compile.loops import compiled_loop, staged_in
 from funcgrad.transforms.segments import Call, Results, Segment, steps_together, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop
@@ -52,11 +53,14 @@ def scanned(loop: Loop, consts: Leaves, init: Leaves, xs: Leaves, order: Any, ha
     parts = [consts, init, xs]
     flat = [one for part in parts for one in part]
     operands = [one for one in flat if type(one) is Tracer]
-    scope = _kept_scope(operands)
     count = len(order) if isinstance(order, range) else None
-    is_staged = bool(OPEN) and staged_in((*flat, *loop.staged)) is not None
-    if is_staged and scope is None and operands:
-        scope = _forward_scope(operands)
+    is_staged = bool(OPEN) and staged_in((*flat, *loop.staged, *loop.mapped)) is not None
+    if is_staged and mapping_of(*flat, *loop.mapped) is not None:
+        compiled = _of_examples(loop, parts, order, has_carries, False)
+        if compiled is not None:
+            return Results(*compiled)
+        is_staged = False
+    scope = _staged_scope(operands) if is_staged else _kept_scope(operands)
     if is_staged and scope is None:
         compiled = _compiled(loop, [[underived_value(one) for one in part] for part in parts], order, has_carries, bool(operands))
         if compiled is not None:
@@ -107,17 +111,38 @@ def _kept_scope(values: Iterable[Any]) -> Scope | None:
     return None if one is None or not one.is_recorded else scope
 
 
-def _forward_scope(operands: Sequence[Tracer]) -> Scope | None:
-    """The scope of tracers that tangents follow; None where it is there to make plain values."""
+def _staged_scope(operands: Sequence[Tracer]) -> Scope | None:
+    """The scope of tracers of staged values; None where it is there to make plain values."""
     scope = scope_of(operands)
-    return scope if scope is not None and scope.make is follow else None
+    is_forward = scope is not None and scope.forwards and scope.forwards[-1] is scope
+    return scope if scope is not None and (scope.make is follow or not is_forward) else None
+
+
+def _of_examples(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is_first: bool) -> tuple[Leaves, Gathered] | None:
+    """What a loop of mapped values gives, as one of all examples; None where it is to be run step by step."""
+    values = [*(one for part in parts for one in part), *loop.mapped]
+    mapping = mapping_of(*values)
+    if mapping is None or not isinstance(order, range) or len(order) < 2 or loop.test() is not None:
+        return None
+    if any(type(one) is Mapped and one._scope is not mapping for value in values if type(value) in LAYERS for one in contents(value)):
+        return None  # of several mappings
+    before, gathered = loop.state(), Gathered(len(order), has_carries)
+    try:
+        carry, ys, sums, carries = of_examples(scanned, loop, parts, order, has_carries, is_first, mapping)
+    except ConcretizationError:
+        loop.restart(before)
+        return None
+    gathered.take_whole(len(order), ys, sums, carries)
+    return carry, gathered
 
 
 def _compiled(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is_first: bool) -> tuple[Leaves, Gathered] | None:
     """What a loop of staged values gives; None where it is to be run step by step, as its steps depend on values."""
     consts, init, xs = parts
     ends_itself = loop.test() is not None
-    if mapping_of(*consts, *init, *xs) is not None or not (ends_itself or order is None or len(order) > 1):
+    if mapping_of(*consts, *init, *xs, *loop.mapped) is not None:
+        return _of_examples(loop, parts, order, has_carries, is_first)
+    if not (ends_itself or order is None or len(order) > 1):
         return None
     count = None if ends_itself or order is None else len(order)
     before, gathered = loop.state(), Gathered(count, has_carries)

@@ -171,7 +171,7 @@ def custom_root(
         InputTypeError: f, solve or tangent_solve is no function; a number of the root is no floating-point number.
         TreeError, InputValueError: f does not return what is like the root, or tangent_solve what is like y, or no solution.
         NoRuleError: x is complex.
-        ConcretizationError: f reaches a traced value by a global variable.
+        ConcretizationError: f reaches a traced or mapped value by a global variable.
 
     Example:
         >>> from funcgrad import grad
@@ -247,7 +247,8 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
     solved by GMRES.
 
     Args:
-        f: `(x, *params)` -> x, a tree of floating-point numbers and arrays. It may close over traced values.
+        f: `(x, *params)` -> x, a tree of floating-point numbers and arrays. It may close over traced values, and over arrays, which nobody
+            can write into until derivatives are done.
         x0: where to start; the derivative in it is zero. A Python number in it gets the dtype that f gives it.
         *params: further arguments of f, trees of anything; floating-point numbers and arrays in them are differentiated.
         tol: the largest error, relative to the largest number in x; None for as good as the dtype allows.
@@ -261,7 +262,7 @@ def fixed_point(f: Callable[..., Any], x0: Any, *params: Any, tol: float | None 
         ConvergenceError: the iteration does not converge in max_steps steps, or leads to infinity; from derivatives, that the system is
             singular, as where two fixed points meet.
         NoRuleError: x is complex.
-        ConcretizationError: f reaches a traced value by a global variable.
+        ConcretizationError: f reaches a traced or mapped value by a global variable.
 
     Example:
         >>> from funcgrad import grad

@@ -26,7 +26,7 @@ class Loop:
         steps: how many steps are at least computed again together.
         budget: how many bytes of the inside of steps may be kept instead.
         is_measured: whether the size of the inside is to be found out in the first run.
-        staged: the staged values that the step closes over.
+        staged, mapped: the staged and mapped values that the step closes over.
         reaches: functions of the user's, whose arrays must stay what they are.
     """
 
@@ -35,6 +35,7 @@ class Loop:
     budget = 0.0
     is_measured = True
     staged: Sequence[Any] = ()
+    mapped: Sequence[Any] = ()
     reaches: Sequence[Any] = ()
 
     def running(self, consts: Leaves) -> contextlib.AbstractContextManager[Step]:

@@ -32,7 +32,7 @@ class Pulled(Loop):
     """
 
     def __init__(self, call: Call, ys: list[int], sums: list[int], carries: list[int], numbers: range = range(0)) -> None:
-        self.name, self.staged = call.loop.name, call.loop.staged
+        self.name, self.staged, self.mapped = call.loop.name, call.loop.staged, call.loop.mapped
         self.call, self.ys, self.sums, self.carries, self.numbers = call, ys, sums, carries, numbers
 
     @contextlib.contextmanager
@@ -103,7 +103,7 @@ class Pushed(Loop):
     is_measured = False
 
     def __init__(self, call: Call, is_on_behalf: bool) -> None:
-        self.name, self.staged = call.loop.name, call.loop.staged
+        self.name, self.staged, self.mapped = call.loop.name, call.loop.staged, call.loop.mapped
         self._call, self._is_on_behalf = call, is_on_behalf
 
     def test(self) -> Loop | None:

@@ -142,6 +142,18 @@ def test_sums_of_a_matrix_are_products_with_ones(dtype, calls, options):
         np.testing.assert_allclose(found, wanted, rtol=1e-14 if dtype is np.float64 else 1e-5)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_truth_values_are_made_numbers_first(dtype):
+    assert_becomes(["greater", "as_floats", "multiply"], lambda x: x * (x > 0.0), X.astype(dtype))
+    assert_becomes(["greater", "as_floats", "multiply"], lambda x: (x > 0.0) * x, X.astype(dtype))
+
+
+def test_truth_values_that_stay():
+    assert_becomes(["greater", "multiply"], lambda x: x * (x > 0.0), np.arange(3))
+    assert_becomes(["greater", "multiply"], lambda x, y: x * (y > 0.0), M, M[0])
+    assert_becomes(["greater", "greater", "multiply"], lambda x: (x > 1.0) * (x > 0.0), X)
+
+
 def test_sums_of_a_matrix_of_integers_stay():
     assert names(simplified(program_of(lambda x: np.add.reduce(x, axis=0), np.arange(6).reshape(2, 3)))) == ["reduce"]
     assert names(simplified(program_of(lambda x: np.sum(x, axis=0, keepdims=True), M))) == ["reduce"]

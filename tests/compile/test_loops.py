@@ -341,3 +341,32 @@ def test_only_the_chosen_branch_runs():
         source = "\n".join(line for line in program.source(H).splitlines() if not line.lstrip().startswith("#"))
         assert "sin(" in source
         assert "sin(" not in source[source.rindex("def make") :]
+
+
+# ------------------------------------------------------------------------------------------------ vmap
+
+
+MANY = np.stack([H, 2.0 * H, np.cos(H), -H])
+
+
+@each_loop
+def test_loops_of_mapped_values(f: Any):
+    each = lambda w, h, xs: vmap(lambda h, xs: f(w, h, xs), (0, None))(h, xs)
+    both = lambda w, h, xs: vmap(lambda h, x: f(w, h, xs * x))(h, np.arange(1.0, 5.0))
+    for g in (each, both):
+        assert_compiles(g, W, MANY, XS)
+        assert_compiles(grad(lambda w, h, xs, g=g: np.sum(g(w, h, xs) ** 2), (0, 1, 2)), W, MANY, XS)
+        assert_compiles(lambda w, h, xs, g=g: jvp(lambda h: g(w, h, xs), (h,), (np.cos(h),)), W, MANY, XS)
+    assert_compiles(lambda w, h, xs: vmap(grad(f, 1), (None, 0, None))(w, h, xs), W, MANY, XS)
+    assert_compiles(lambda w, h, xs: vmap(grad(f), (None, 0, None))(w, h, xs), W, MANY, XS)
+    nested = lambda w, h, xs: vmap(lambda x: vmap(lambda h: f(w, h, xs * x))(h))(np.arange(1.0, 3.0))
+    assert_compiles(nested, W, MANY, XS)
+    assert_compiles(grad(lambda w, h, xs: np.sum(nested(w, h, xs))), W, MANY, XS)
+
+
+def test_the_program_of_mapped_loops_does_not_grow():
+    f = lambda h, xs: vmap(lambda h: scan(lambda h, x: (np.tanh(W @ h + x), h[0]), h, xs))(h)
+    g = grad(lambda h, xs: np.sum(f(h, xs)[0]) + np.sum(f(h, xs)[1]))
+    for each in (f, g, lambda h, xs: vmap(grad(lambda h: np.sum(scan(lambda h, x: (np.tanh(W @ h + x), None), h, xs)[0])))(h)):
+        program: Any = jit(each)
+        assert len({len(program.source(MANY, np.ones((n, 3)))) for n in (5, 50)}) == 1

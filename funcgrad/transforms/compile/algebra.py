@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable, replaced
-from funcgrad.ops.indexing import elements_of
 from funcgrad.ops.operators import in_kind
 from funcgrad.transforms.compile.blocks import SMALLEST
-from funcgrad.transforms.compile.program import Program, copied
+from funcgrad.transforms.compile.program import Program, copied, is_like
+from funcgrad.transforms.compile.shapes import SHAPES
 
 _COMMUTATIVE = frozenset({np.add, np.multiply, np.maximum, np.minimum, np.equal, np.not_equal})
 _PAIRS = frozenset({*_COMMUTATIVE, np.subtract, np.divide, np.less, np.less_equal, np.greater, np.greater_equal})
@@ -107,11 +107,6 @@ def _instruction(one: Instruction, function: Any, args: tuple[Any, ...], **optio
     return Instruction(function, args, options, one.output, one.line)
 
 
-def is_like(value: Any, output: Variable) -> bool:
-    """Whether a variable may stand for another one."""
-    return type(value) is Variable and value.kind is output.kind and value.shape == output.shape and value.dtype == output.dtype
-
-
 def number_in(value: Any) -> Any:
     """The one number that a constant consists of, of its dtype; None for variables and other constants."""
     if isinstance(value, (bool, int, float, complex, np.number, np.bool_)):
@@ -138,6 +133,10 @@ def _pair(done: _Simplified, one: Instruction, args: Given, options: Given) -> A
     if options or len(args) != 2:
         return None
     output, function = one.output, one.function
+    if type(args[0]) is Variable and type(args[1]) is Variable:
+        if output.kind is not np.ndarray:
+            return None
+        return _without_stretching(done, one, args) or _with_floats(done, one, args)
     for n in (0, 1):
         constant, other = args[n], args[1 - n]
         number = number_in(constant)
@@ -182,6 +181,45 @@ def _without_stretching(done: _Simplified, one: Instruction, args: Given) -> Any
     return None
 
 
+def _with_floats(done: _Simplified, one: Instruction, args: Given) -> Any:
+    """Truth values that meet an array are converted first: NumPy takes twice the time to do it on the way. In blocks they are not."""
+    output = one.output
+    if one.function is not np.multiply or output.dtype.char not in "fd" or math.prod(output.shape) >= SMALLEST:
+        return None
+    for n in (0, 1):
+        mask, other = args[n], args[1 - n]
+        if mask.dtype == bool and mask.kind is np.ndarray and mask.shape == other.shape == output.shape != () and is_like(other, output):
+            floats = copied(output)
+            done.add(Instruction(AsFloats(output.dtype), (mask,), {}, floats, one.line))
+            return _instruction(one, np.multiply, (floats, other) if n == 0 else (other, floats))
+    return None
+
+
+class AsFloats:
+    """The function that makes floating-point numbers of truth values."""
+
+    is_fresh = True
+    takes_out = True
+    __name__ = "as_floats"
+
+    def __init__(self, dtype: np.dtype[Any]) -> None:
+        self._dtype = dtype
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is AsFloats and other._dtype == self._dtype
+
+    def __hash__(self) -> int:
+        return hash((AsFloats, self._dtype))
+
+    def __call__(self, mask: np.ndarray) -> np.ndarray:
+        """The numbers."""
+        return mask.astype(self._dtype)
+
+    def statement(self, into: str, given: Sequence[str], index_text: Any) -> str:
+        """The same, written out, on memory that is there."""
+        return f"{into}[...] = {given[0]}"
+
+
 def _negative(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
     maker = done.maker(args[0], np.negative)
     if maker is not None and not options and is_like(maker.args[0], one.output):
@@ -202,104 +240,6 @@ def _choice(done: _Simplified, one: Instruction, args: Given, options: Given) ->
                 new = np.array(number, constant.dtype)
                 return _instruction(one, np.where, tuple(new if m == n else each for m, each in enumerate(args)))
     return None
-
-
-# ------------------------------------------------------------------------------------------------ shapes
-
-
-def _shaped(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
-    """What keeps the numbers in their order is a reshape, one of a reshape the last one, one to the same shape nothing."""
-    x, output = args[0], one.output
-    if type(x) is not Variable or x.kind is not np.ndarray or output.kind is not np.ndarray or not _keeps_order(one, args, options):
-        return None
-    while True:
-        maker = done.maker(x, np.reshape)
-        if maker is None or type(maker.args[0]) is not Variable:
-            break
-        x = maker.args[0]
-    if is_like(x, output):
-        return x
-    if one.function is np.reshape and x is args[0]:
-        return None
-    return _instruction(one, np.reshape, (x, output.shape))
-
-
-def _keeps_order(one: Instruction, args: Given, options: Given) -> bool:
-    function = one.function
-    if function is np.reshape:
-        return len(args) == 2 and not options
-    if function is np.ravel:
-        return len(args) == 1 and not options
-    if function is elements_of:
-        return not options and _drops_ones(args[1], args[0].shape)
-    if function is np.broadcast_to:
-        return bool(math.prod(args[0].shape) == math.prod(one.output.shape))
-    return bool(function is np.squeeze or function is np.expand_dims)
-
-
-def _drops_ones(index: Any, shape: tuple[int, ...]) -> bool:
-    """Whether an index takes everything, but for axes of one element."""
-    parts = index if type(index) is tuple else (index,)
-    if not all(each is Ellipsis or each is None or type(each) in (int, slice) for each in parts) or parts.count(Ellipsis) > 1:
-        return False
-    used = sum(each is not None and each is not Ellipsis for each in parts)
-    if Ellipsis in parts:
-        place = parts.index(Ellipsis)
-        parts = (*parts[:place], *[slice(None)] * (len(shape) - used), *parts[place + 1 :])
-    axes = iter(shape)
-    for each in parts:
-        if each is None:
-            continue
-        size = next(axes)
-        if type(each) is int:
-            if size != 1:
-                return False
-        elif each.indices(size) != (0, size, 1):
-            return False
-    return True
-
-
-def _permutation(one: Instruction, args: Given, options: Given) -> tuple[int, ...] | None:
-    """The axes of the argument in the order of the result."""
-    function, ndim = one.function, len(args[0].shape)
-    if options:
-        return None
-    if function is np.transpose:
-        axes = args[1] if len(args) > 1 else None
-        if axes is None:
-            return tuple(reversed(range(ndim)))
-        return tuple(axis % ndim for axis in axes) if isinstance(axes, (tuple, list)) and len(axes) == ndim else None
-    if function is np.swapaxes:
-        order = list(range(ndim))
-        order[args[1]], order[args[2]] = order[args[2]], order[args[1]]
-        return tuple(order)
-    given, wanted = ([each] if isinstance(each, int) else list(each) for each in args[1:3])
-    taken = [axis % ndim for axis in given]
-    order = [axis for axis in range(ndim) if axis not in taken]
-    for place, axis in sorted((place % ndim, axis) for place, axis in zip(wanted, taken, strict=True)):
-        order.insert(place, axis)
-    return tuple(order)
-
-
-def _turned(done: _Simplified, one: Instruction, args: Given, options: Given) -> Any:
-    """One transposition in place of several; none where no axis moves."""
-    x, output = args[0], one.output
-    if type(x) is not Variable or x.kind is not np.ndarray or output.kind is not np.ndarray:
-        return None
-    order = _permutation(one, args, options)
-    if order is None:
-        return None
-    source = x
-    while (maker := done.maker(source, np.transpose, np.swapaxes, np.moveaxis)) is not None:
-        before = _permutation(maker, maker.args, maker.options) if type(maker.args[0]) is Variable else None
-        if before is None:
-            break
-        source, order = maker.args[0], tuple(before[axis] for axis in order)
-    if order == tuple(range(len(order))) and is_like(source, output):
-        return source
-    if source is x:
-        return None
-    return _instruction(one, np.transpose, (source, order))
 
 
 # ------------------------------------------------------------------------------------------------ sums
@@ -371,8 +311,7 @@ _RULES: dict[Any, Callable[[_Simplified, Instruction, Given, Given], Any]] = {
     **dict.fromkeys(_PAIRS, _pair),
     np.negative: _negative,
     np.where: _choice,
-    **dict.fromkeys((np.reshape, np.ravel, np.squeeze, np.expand_dims, np.broadcast_to, elements_of), _shaped),
-    **dict.fromkeys((np.transpose, np.swapaxes, np.moveaxis), _turned),
+    **SHAPES,
     **dict.fromkeys((np.sum, np.mean), _sum),
     np.add.reduce: _reduced,
     in_kind: _kind,

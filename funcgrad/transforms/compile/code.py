@@ -127,10 +127,14 @@ def _nan_check(writer: Writer, watched: Sequence[Variable]) -> list[str]:
     others = [one for one in watched if one not in plain]
     lines = []
     if plain:
-        lines = [f"s = {' + '.join(f'vdot({name}, {name})' for name in map(writer.name, plain))}", "if s != s:", "    return None"]
+        lines = [f"s = {' + '.join(_square(writer.name(one), len(one.shape)) for one in plain)}", "if s != s:", "    return None"]
     if others:
         lines += [f"if not are_clean({', '.join(map(writer.name, others))}):", "    return None"]
     return lines
+
+
+def _square(name: str, ndim: int) -> str:
+    return f"{name}.dot({name})" if ndim == 1 else f"vdot({name}, {name})"
 
 
 def _parted(instructions: Sequence[Instruction], plan: Plan) -> tuple[list[Instruction], list[Instruction]]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Trail, Variable
-from funcgrad.mapped import traced_in
+from funcgrad.mapped import LAYERS, traced_in
 from funcgrad.numbers import as_kind
 from funcgrad.staged import Recording, Staged
 from funcgrad.tape import Label, close_scope, open_scope, thread
@@ -109,10 +109,10 @@ def closed(inner: Inner, name: str, inputs: Sequence[Variable], outputs: Sequenc
 
 
 def staged_in(values: Any) -> Staged | None:
-    """A staged value of the innermost recording among some values, and inside tracers among them."""
+    """A staged value of the innermost recording among some values, and inside tracers and mapped values among them."""
     found: Staged | None = None
     for one in traced_in(values):
-        while type(one) is Tracer:
+        while type(one) in LAYERS:
             one = one._primal
         if type(one) is Staged and (found is None or one._scope.depth > found._scope.depth):
             found = one

@@ -62,3 +62,8 @@ def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any 
     made.shape = variable.shape if shape is None else shape
     made.dtype = variable.dtype if dtype is None else dtype
     return made
+
+
+def is_like(value: Any, output: Variable) -> bool:
+    """Whether a variable may stand for another one."""
+    return type(value) is Variable and value.kind is output.kind and value.shape == output.shape and value.dtype == output.dtype

@@ -15,7 +15,7 @@ from funcgrad.instructions import Instruction, Variable
 from funcgrad.numbers import scalar_of
 from funcgrad.ops.indexing import elements_of
 from funcgrad.transforms.compile.scalars import Scalars
-from funcgrad.transforms.compile.scatters import Assembled, add_zero
+from funcgrad.transforms.compile.scatters import add_zero
 
 _REDUCTIONS = frozenset({np.add.reduce, np.multiply.reduce, np.maximum.reduce, np.minimum.reduce})
 _SIGNS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.divide: "/"}
@@ -45,6 +45,8 @@ class Writer:
         self._scalars = scalars
         self._count = 0
         self._line: Any = None
+        self._boxes: dict[Variable, str] = {}
+        self._before: list[str] = []
 
     def lines(self, instructions: Iterable[Instruction]) -> list[str]:
         """The statements, the user's lines between them as comments."""
@@ -55,6 +57,8 @@ class Writer:
                 self._line = line
                 lines.append(f"# {line[0].rpartition('/')[2]}:{line[1]}: {linecache.getline(*line).strip()}")
             statement = self._statement(instruction)
+            lines += self._before
+            self._before.clear()
             if statement:
                 lines.append(statement)
         return lines
@@ -82,10 +86,12 @@ class Writer:
     def _call_into(self, instruction: Instruction) -> str:
         """A call that writes its result into memory that is there. Positional arguments take half the time of `out=`."""
         function, options, into = instruction.function, instruction.options, self.name(instruction.output)
-        if isinstance(function, Assembled):
+        if hasattr(function, "statement"):
             self.namespace["add_zero"] = add_zero
-            return function.statement(into, [self.text(one) for one in instruction.args], self._index)
+            return str(function.statement(into, [self.text(one) for one in instruction.args], self._index))
         given = self._operands(instruction)
+        if _is_dot(instruction):  # the method finds its way to the same product sooner
+            return f"{given[0]}.dot({given[1]}, {into})"
         if "axis" in options or "keepdims" in options:
             given += [self.text(options.get("axis")), "None", into, self.text(options.get("keepdims", False))]
         elif function is np.maximum or function is np.minimum:  # of these the third argument alone is deprecated
@@ -119,15 +125,32 @@ class Writer:
         args = instruction.args
         if instruction.function in _ARITHMETIC and len(args) == 2:
             for one, other in (args, args[::-1]):
-                if type(one) in (float, int) and type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
-                    constant = _as_array(one, other.dtype)
-                    if constant is not None:
-                        return [self._constant(constant, one) if each is one else self.text(each) for each in args]
+                if type(other) is Variable and other.kind is np.ndarray and other.dtype.kind == "f":
+                    boxed = self._boxed_constant(one, other) if type(one) in (float, int) else self._boxed(one, other)
+                    if boxed is not None:
+                        return [boxed if each is one else self.text(each) for each in args]
         return [self.text(one) for one in args]
+
+    def _boxed_constant(self, number: float, other: Variable) -> str | None:
+        constant = _as_array(number, other.dtype)
+        return None if constant is None else self._constant(constant, number)
+
+    def _boxed(self, number: Any, other: Variable) -> str | None:
+        """The name of a number of the program as an array: made once, for all that it meets."""
+        if type(number) is not Variable or number.kind is not float or other.dtype != np.float64 or not other.shape:
+            return None
+        name = self._boxes.get(number)
+        if name is None:
+            name = self._boxes[number] = f"b{len(self._boxes) + 1}"
+            self.namespace["array"] = np.array
+            self._before.append(f"{name} = array({self.text(number)})")
+        return name
 
     def _method(self, instruction: Instruction) -> str | None:
         """A view as Python writes it: that takes a quarter of the time of the function."""
         function, args = instruction.function, instruction.args
+        if _is_dot(instruction):
+            return f"{self.text(args[0])}.dot({self.text(args[1])})"
         if instruction.options or not args or type(args[0]) is not Variable or args[0].kind is not np.ndarray:
             return None
         x = self.name(args[0])
@@ -196,6 +219,17 @@ class Writer:
             tried = f"{name}_{n}"
         self.namespace.setdefault(tried, value)
         return tried
+
+
+def _is_dot(instruction: Instruction) -> bool:
+    """Whether a product is what the method `dot` gives."""
+    if instruction.function not in (np.matmul, np.dot) or instruction.options or len(instruction.args) != 2:
+        return False
+    if not all(type(one) is np.ndarray or (type(one) is Variable and one.kind is np.ndarray) for one in instruction.args):
+        return False
+    x, y = instruction.args
+    are_matrices = len(x.shape) == 2 and len(y.shape) == 2 and x.dtype == y.dtype and x.dtype.char in "fdFD"
+    return bool(are_matrices or (instruction.function is np.dot and x.shape != () != y.shape))
 
 
 def _is_of_kind(value: Any, kind: type) -> bool:
