@@ -8,6 +8,7 @@ what would write into one raises, instead of leaving the program behind.
 from __future__ import annotations
 
 import functools
+import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
@@ -95,12 +96,10 @@ class Surroundings:
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         yield from ((values.get, name, values[name]) for name in names if name in values)
 
-    def random_states(self) -> list[str]:
+    def random_states(self) -> list[bytes]:
         """The states of the random generators that the function reads, and of NumPy's own."""
-        own = np.random.get_state(legacy=False)
-        return [repr(one.bit_generator.state if isinstance(one, np.random.Generator) else one.get_state()) for one in self._generators] + [
-            repr(own)
-        ]
+        states = [one.bit_generator.state if isinstance(one, np.random.Generator) else one.get_state() for one in self._generators]
+        return [pickle.dumps(state) for state in (*states, np.random.get_state(legacy=False))]  # of which repr takes milliseconds
 
     def are_same(self) -> bool:
         """Whether the function still reads what it read."""
