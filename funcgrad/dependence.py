@@ -6,6 +6,7 @@ Owns the messages, and the user's line that they name. Knows no staged value.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NoReturn
 
@@ -145,3 +146,27 @@ def is_same(found: Any, plain: Any) -> bool:
 def has_array(values: Any) -> bool:
     """Whether an array or a scalar of NumPy's is among some arguments."""
     return any(isinstance(one, (np.ndarray, np.generic)) or (isinstance(one, (tuple, list)) and has_array(one)) for one in values)
+
+
+_MAY_DRAW = ("scipy.", "funcgrad.ops.scipy.", "funcgrad.scipy.", "funcgrad.rules.")
+
+
+def evaluated(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
+    """A call on plain values. What SciPy draws of random numbers for itself (estimates of norms) takes none from the user."""
+    if isinstance(function, np.ufunc) or not str(getattr(function, "__module__", "")).startswith(_MAY_DRAW):
+        return function(*args, **options)
+    state = np.random.get_state(legacy=False)
+    try:
+        return function(*args, **options)
+    finally:
+        np.random.set_state(state)
+
+
+def is_view_of_writeable(array: np.ndarray) -> bool:
+    """Whether the memory that a read-only array views can be written into by another name."""
+    base: Any = array.base
+    while isinstance(base, np.ndarray):
+        if base.flags.writeable:
+            return True
+        base = base.base
+    return False

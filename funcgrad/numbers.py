@@ -14,6 +14,11 @@ COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in ("eq", "ne
 """By the names of Python's methods: what gives a boolean of Python's."""
 
 
+_AS_NAMED = ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow", "lshift", "rshift", "xor", "neg", "pos", "abs", "invert")
+INTEGERS: dict[str, Any] = {name: getattr(operator, name) for name in _AS_NAMED}
+INTEGERS |= {"and": operator.and_, "or": operator.or_, "divmod": divmod}
+"""By the names of Python's methods: Python's operators on integers."""
+
 _OF_INTEGERS = frozenset(
     {np.add, np.subtract, np.multiply, np.negative, np.positive, np.absolute, np.maximum, np.minimum, np.square}
     | {np.divide, np.floor_divide, np.remainder}
@@ -49,4 +54,5 @@ def picked(condition: bool, x: float, y: float) -> float:
     return x if condition else y
 
 
-FUNCTIONS.update({"number_picked": picked, "number_as": as_kind} | {f"number_{name}": function for name, function in COMPARED.items()})
+FUNCTIONS.update({"number_picked": picked, "number_as": as_kind})
+FUNCTIONS.update({f"number_{name}": function for name, function in (COMPARED | INTEGERS).items()})

@@ -19,8 +19,10 @@ from funcgrad.dependence import (
     OF_SHAPES,
     OF_SOME_VALUES,
     check_form,
+    evaluated,
     has_array,
     is_same,
+    is_view_of_writeable,
     line,
     of_form,
     place,
@@ -28,7 +30,7 @@ from funcgrad.dependence import (
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.numbers import COMPARED, as_kind, on_numbers, scalar_of
+from funcgrad.numbers import COMPARED, INTEGERS, as_kind, on_numbers, scalar_of
 from funcgrad.primitive import SCALARS
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
@@ -101,7 +103,7 @@ class Recording:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
         values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
         scalar = None if options else scalar_of(function, list(map(type, values)))
-        answer = _evaluated(function, values, named) if scalar is None else on_numbers(function, scalar, values)
+        answer = evaluated(function, values, named) if scalar is None else on_numbers(function, scalar, values)
         if type(answer) in (np.float64, np.complex128, np.int64) and function is not as_kind and not has_array(values):
             answer = answer.item()
         if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
@@ -149,7 +151,7 @@ class Recording:
         finally:
             self._inside.discard(function)
         try:
-            plain = replaced(_evaluated(function, replaced(args, _value, Staged), replaced(options, _value, Staged)), _value, Staged)
+            plain = replaced(evaluated(function, replaced(args, _value, Staged), replaced(options, _value, Staged)), _value, Staged)
         except Exception:
             return found  # staged values that it closes over do not go together with plain arguments
         if is_same(replaced(found, _value, Staged), plain):
@@ -159,8 +161,10 @@ class Recording:
 
     def _constant(self, array: np.ndarray) -> np.ndarray:
         """An array as it is now: code may go on writing into it, which later calls must not see."""
-        if not array.flags.writeable:
+        if not array.flags.writeable and not is_view_of_writeable(array):
             return array
+        if array.size and not any(array.strides):  # one number everywhere
+            return np.broadcast_to(np.array(array.flat[0], array.dtype), array.shape)
         return np.array(array) if array.nbytes <= COPIED_BYTES else self.holds.add(array)
 
     def _staged(self, answer: Any) -> Any:
@@ -179,20 +183,6 @@ def _target(made: Any) -> Any:
     if isinstance(made, (tuple, list)):
         return tuple(map(_target, made))
     return made if made is None else made._variable
-
-
-_MAY_DRAW = ("scipy.", "funcgrad.ops.scipy.", "funcgrad.scipy.", "funcgrad.rules.")
-
-
-def _evaluated(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
-    """A call on plain values. What SciPy draws of random numbers for itself (estimates of norms) takes none from the user."""
-    if isinstance(function, np.ufunc) or not str(getattr(function, "__module__", "")).startswith(_MAY_DRAW):
-        return function(*args, **options)
-    state = np.random.get_state(legacy=False)
-    try:
-        return function(*args, **options)
-    finally:
-        np.random.set_state(state)
 
 
 def _writeable(constant: np.ndarray) -> np.ndarray:
@@ -346,47 +336,57 @@ def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
     return found
 
 
-def _operator(ufunc: Any, is_reflected: bool = False, on_numbers_alone: Callable[..., Any] | None = None) -> Callable[[Any, Any], Any]:
-    """An operator of Python's: a ufunc, but on numbers alone another function if that gives another type."""
+_WHOLE = frozenset({int, bool})
+_COMPARISONS = frozenset(COMPARED.values())
+
+
+def _operator(ufunc: Any, python: Callable[..., Any] | None = None, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
+    """An operator: a ufunc, but Python's own on Python's numbers where that gives another type or value.
+
+    Python's integers have no largest one, and its comparisons give booleans of its own.
+    """
+    is_comparison = python in _COMPARISONS
+    kinds = frozenset(NUMBERS) if is_comparison else _WHOLE
 
     def combined(x: Any, y: Any) -> Any:
         operands = (y, x) if is_reflected else (x, y)
         recording = _recording_of_floats(operands)
         if recording is not None:
-            scalar = on_numbers_alone or SCALARS.get(ufunc)
+            scalar = python if is_comparison else SCALARS.get(ufunc)
             if scalar is not None:
-                return recording.on_floats(on_numbers_alone or ufunc, scalar, *operands)
+                return recording.on_floats(scalar if is_comparison else ufunc, scalar, *operands)
         found = innermost_of(operands)
         if type(found) is Staged:
-            return found.recorded(ufunc, operands, {})
+            is_python = python is not None and all((one.kind if type(one) is Staged else type(one)) in kinds for one in operands)
+            return found.recorded(python if is_python else ufunc, operands, {})
         return type(found).__array_ufunc__(found, ufunc, "__call__", *operands)
 
     return combined
 
 
-def _unary(ufunc: Any) -> Callable[[Any], Any]:
-    return lambda x: x.recorded(ufunc, (x,), {})
+def _unary(ufunc: Any, on_integers: Callable[..., Any]) -> Callable[[Any], Any]:
+    return lambda x: x.recorded(on_integers if x.kind in _WHOLE else ufunc, (x,), {})
 
 
 for _name, _ufunc in OPERATORS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc))
-    setattr(Staged, f"__r{_name}__", _operator(_ufunc, is_reflected=True))
-    setattr(Staged, f"__i{_name}__", _operator(_ufunc))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, INTEGERS[_name]))
+    setattr(Staged, f"__r{_name}__", _operator(_ufunc, INTEGERS[_name], is_reflected=True))
+    setattr(Staged, f"__i{_name}__", _operator(_ufunc, INTEGERS[_name]))
 setattr(Staged, "__matmul__", _operator(np.matmul))  # noqa: B010 - as the others
 setattr(Staged, "__rmatmul__", _operator(np.matmul, is_reflected=True))  # noqa: B010
-_general_power = _operator(np.power)
+_general_power = _operator(np.power, INTEGERS["pow"])
 _POWERS: dict[Any, Any] = {2: np.square, 0.5: np.sqrt, -1: np.reciprocal}
 
 
 def _power(x: Any, y: Any) -> Any:
     """The operator **, in which NumPy too takes these functions for powers of arrays of floating-point numbers."""
-    if type(x) is Staged and type(y) in (int, float) and y in _POWERS and x.dtype.kind in "fc" and not x._variable.is_number:
+    if type(x) is Staged and type(y) in (int, float) and y in _POWERS and x.dtype.kind in "fc" and x.kind is np.ndarray:
         return x.recorded(_POWERS[y], (x,), {})
     return _general_power(x, y)
 
 
 setattr(Staged, "__pow__", _power)  # noqa: B010
 for _name, _ufunc in COMPARISONS.items():
-    setattr(Staged, f"__{_name}__", _operator(_ufunc, on_numbers_alone=COMPARED[_name]))
+    setattr(Staged, f"__{_name}__", _operator(_ufunc, COMPARED[_name]))
 for _name, _ufunc in SIGNS.items():
-    setattr(Staged, f"__{_name}__", _unary(_ufunc))
+    setattr(Staged, f"__{_name}__", _unary(_ufunc, INTEGERS[_name]))

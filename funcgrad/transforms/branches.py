@@ -34,6 +34,11 @@ def as_integer(what: str, value: Any) -> int:
         ConcretizationError: it differs between the examples of a mapping.
     """
     plain = raw(value)
+    if type(plain) is Staged:
+        raise ConcretizationError(
+            f"{what} must be one integer, got a value of {plain._scope.name}, which may be any: name the argument in static_argnums, or use "
+            "while_loop, which may take any number of steps"
+        )
     if type(plain) is Mapped:
         raise ConcretizationError(
             f"{what} must be one integer, got one for each example of {plain._scope.name}: give it as a plain number, or use while_loop or "

@@ -14,10 +14,11 @@ from typing import Any, TypeVar
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.mapped import Mapped, bare, is_any
+from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
+from funcgrad.mapped import Mapped, bare, inmost, is_any
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.silence import quietly
+from funcgrad.staged import Staged
 from funcgrad.transforms.arguments import checked_function, named
 from funcgrad.transforms.branches import as_integer, checked_condition, chosen, is_true, mapped_integer
 from funcgrad.transforms.calls import own, readonly
@@ -258,6 +259,11 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
         goes_on = is_true(f"{name}: cond_fun", cond_fun(carry))
         if type(goes_on) is bool:
             return (body_fun(carry), None) if goes_on else None
+        if type(inmost(goes_on)) is Staged:
+            raise ConcretizationError(
+                f"{name}: how many steps there are depends on the example, which a program of all examples cannot know beforehand: leave "
+                "jit out, or use fori_loop with a number of steps that is enough for all and np.where"
+            )
         is_left = is_any(goes_on) or (not bare(goes_on).size and not tried)  # without examples once, to learn the shapes
         tried.append(True)
         return (_continued(name, goes_on, body_fun, carry), None) if is_left else None

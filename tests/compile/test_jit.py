@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import collections
 import functools
 import itertools
 import threading
+import types
 from typing import Any
 
 import numpy as np
 import pytest
 
-from funcgrad import grad, hessian, jacfwd, jacrev, jit, jvp, linearize, nn, optim, value_and_grad, vjp, vmap
+from funcgrad import checkpoint, grad, hessian, jacfwd, jacrev, jit, jvp, linearize, nn, optim, value_and_grad, vjp, vmap
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
 
 A = np.array
@@ -157,6 +159,78 @@ def test_defaults_and_bound_arguments():
     np.testing.assert_array_equal(bound(X), X * 3.0)
     f.__defaults__ = (5.0,)
     np.testing.assert_array_equal(program(X), X * 5.0)
+
+
+class Options(types.SimpleNamespace):
+    """As people keep options in."""
+
+
+class Base:
+    scale = 2.0
+
+    def apply(self, x: Any) -> Any:
+        return x * self.scale
+
+    def __call__(self, x: Any) -> Any:
+        return self.apply(x)
+
+
+class Derived(Base):
+    pass
+
+
+class Slotted:
+    __slots__ = ("scale",)
+
+
+def test_attributes_of_every_kind_of_object(monkeypatch: pytest.MonkeyPatch):
+    plain, own, slotted = types.SimpleNamespace(scale=2.0), Options(scale=2.0), Slotted()
+    slotted.scale = 2.0  # type: ignore[attr-defined]
+    for one in (plain, own, slotted):
+        program = jit(lambda x: x * one.scale)  # type: ignore[attr-defined]  # noqa: B023
+        program(X)
+        one.scale = 3.0  # type: ignore[attr-defined]
+        np.testing.assert_array_equal(program(X), X * 3.0)
+    derived = Derived()
+    programs = [jit(derived), jit(derived.apply), jit(lambda x: x * Derived.scale)]
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 2.0)
+    monkeypatch.setattr(Base, "scale", 4.0)
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 4.0)
+    derived.scale = 5.0
+    np.testing.assert_array_equal(programs[1](X), X * 5.0)
+    monkeypatch.setattr(Base, "apply", lambda self, x: -x)
+    np.testing.assert_array_equal(programs[0](X), -X)
+
+
+def test_containers_of_every_kind():
+    values = [collections.OrderedDict(a=2.0), collections.defaultdict(float, a=2.0), collections.deque([2.0]), {2.0}]
+    programs = [jit(lambda x, v=v: x * next(iter(v.values() if isinstance(v, dict) else v))) for v in values]
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 2.0)
+    values[0]["a"] = values[1]["a"] = values[2][0] = 3.0  # type: ignore[index]
+    values[3].clear()  # type: ignore[attr-defined]
+    values[3].add(3.0)  # type: ignore[attr-defined]
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 3.0)
+
+
+def test_zeros_have_signs():
+    zero = 0.0
+    program = jit(lambda x: x * zero)
+    assert not np.signbit(program(X)).any()
+    zero = -0.0
+    assert np.signbit(program(X)).all()
+
+
+def test_static_arguments_that_are_equal_but_not_the_same():
+    program = jit(lambda x, s: x * (100.0 if isinstance(s[0], bool) else s[0]), static_argnums=1)
+    np.testing.assert_array_equal(program(X, (1,)), X)
+    np.testing.assert_array_equal(program(X, (True,)), 100.0 * X)
+    product = jit(lambda x, s: x * s, static_argnums=1)
+    assert not np.signbit(product(X, 0.0)).any()
+    assert np.signbit(product(X, -0.0)).all()
 
 
 def test_attributes_of_static_arguments():
@@ -346,6 +420,35 @@ def test_python_numbers_stay_python_numbers():
     assert jit(lambda x, n: (x**n, x // n, x > n, -n))(3.0, 2) == (9.0, 1.0, True, -2)
 
 
+def test_integers_are_pythons():
+    assert jit(lambda a: 1 << a)(70) == 1 << 70
+    assert jit(lambda a, b: a**b)(10, 30) == 10**30
+    assert jit(lambda a: ~a)(True) == -2
+    assert jit(lambda a: divmod(a, 2))(7) == (3, 1)
+    assert jit(lambda a, b: a == b)(2**53 + 1, float(2**53)) is False
+    assert jit(lambda a, b: (a < b, a & b, a | b, a % b, a // b))(5, 3) == (False, 1, 7, 2, 1)
+    with pytest.raises(ZeroDivisionError):
+        jit(lambda a: 1 // a)(0)
+
+
+def test_layouts_and_views():
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(jit(lambda a: np.reshape(np.reshape(a, (3, 2), order="F"), 6))(x), x.reshape((3, 2), order="F").ravel())
+    assert jit(lambda a: np.transpose(a, None))(x).shape == (3, 2)
+
+    def f(x: Any) -> Any:
+        buffer = np.zeros(3)
+        view = np.broadcast_to(buffer, (2, 3))
+        before = x + view
+        buffer[:] = 5.0
+        return before, x + view
+
+    program = jit(f)
+    for k in (1.0, 2.0):
+        for got, wanted in zip(program(k * x), f(k * x), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
 def test_what_python_raises_for_numpy_answers():
     with np.errstate(all="ignore"):
         assert jit(grad(lambda x: x * x / x))(3.0) == 1.0
@@ -415,6 +518,23 @@ def test_derivatives_have_programs_that_are_found_again():
     runs = f.runs
     grad(program)(-X)
     assert f.runs == runs
+
+
+def test_a_program_that_is_replaced_takes_its_derivatives_along():
+    scale = 1.0
+    gradient = grad(jit(lambda x: np.sum(np.sin(x) * scale)))
+    for n in range(1, 300):  # so many that memory of one that was replaced is used again
+        scale = float(n)
+        np.testing.assert_allclose(gradient(X), n * np.cos(X), rtol=1e-14)
+    _, pullback = vjp(jit(lambda x: np.sum(np.sin(x) * scale)), X)
+    scale = 5.0
+    np.testing.assert_allclose(pullback(1.0)[0], 299.0 * np.cos(X), rtol=1e-14)
+
+
+def test_under_checkpoint_again():
+    gradient = grad(checkpoint(jit(lambda x: np.sum(np.sin(x) * x))))
+    for x in (X, -2.0 * X, X):
+        np.testing.assert_allclose(gradient(x), np.cos(x) * x + np.sin(x), rtol=1e-14)
 
 
 def test_outputs_without_derivatives_and_integer_arguments():

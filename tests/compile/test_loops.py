@@ -370,3 +370,12 @@ def test_the_program_of_mapped_loops_does_not_grow():
     for each in (f, g, lambda h, xs: vmap(grad(lambda h: np.sum(scan(lambda h, x: (np.tanh(W @ h + x), None), h, xs)[0])))(h)):
         program: Any = jit(each)
         assert len({len(program.source(MANY, np.ones((n, 3)))) for n in (5, 50)}) == 1
+
+
+def test_numbers_of_steps_that_depend_on_values():
+    with pytest.raises(ConcretizationError, match=r"upper must be one integer.*static_argnums.*while_loop"):
+        jit(lambda n: fori_loop(0, n, lambda i, c: c + i, 0))(5)
+    doubled = vmap(lambda x: while_loop(lambda c: c < 10.0, lambda c: c * 2.0, x))
+    np.testing.assert_array_equal(doubled(np.array([3.0, 5.0])), [12.0, 10.0])
+    with pytest.raises(ConcretizationError, match=r"depends on the example.*fori_loop"):
+        jit(doubled)(np.array([3.0, 5.0]))

@@ -12,6 +12,7 @@ from funcgrad.instructions import Instruction, Variable
 from funcgrad.numbers import on_numbers
 from funcgrad.replay import has_nan
 from funcgrad.silence import quietly
+from funcgrad.transforms.captured import Own
 from funcgrad.transforms.compile.blocks import with_blocked_regions
 from funcgrad.transforms.compile.memory import Plan, is_view, planned
 from funcgrad.transforms.compile.program import Program
@@ -19,7 +20,7 @@ from funcgrad.transforms.compile.scalars import Scalars
 from funcgrad.transforms.compile.writer import Writer
 
 
-class Code:
+class Code(Own):
     """The generated function of a program.
 
     Attributes:

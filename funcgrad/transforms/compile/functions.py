@@ -23,6 +23,7 @@ from funcgrad.tracer import TRACERS, Tracer, innermost_of
 from funcgrad.transforms.arguments import ones, zeros
 from funcgrad.transforms.batching import vmap
 from funcgrad.transforms.calls import has_derivative
+from funcgrad.transforms.captured import Own
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.dead import without_dead_code
 from funcgrad.transforms.compile.program import Program
@@ -33,7 +34,7 @@ from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.reverse import vjp
 
 
-class Compiled:
+class Compiled(Own):
     """A function of leaves, with its programs.
 
     Attributes:
@@ -136,7 +137,11 @@ class Compiled:
         entry = self.entry(leaves)
         if entry is None:
             return None
-        return self._other(("halves", *places, id(entry)), lambda: Halves(self, places, leaves, entry))  # type: ignore[no-any-return]
+        with self._lock:
+            found = entry.halves.get(tuple(places))  # of this very program: another one may read other values
+            if found is None:
+                found = entry.halves[tuple(places)] = Halves(self, places, leaves, entry)
+        return found
 
 
 def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
@@ -167,7 +172,7 @@ class _Parts:
         return tree.unflatten(self._treedef, values)
 
 
-class Halves:
+class Halves(Own):
     """The program of value and cotangents, taken apart: what does not depend on the cotangents runs with the value."""
 
     def __init__(self, of: Compiled, places: Sequence[int], leaves: Sequence[Any], entry: Entry) -> None:
@@ -216,16 +221,15 @@ def _with_derivatives(of: Compiled, places: tuple[int, ...]) -> CustomFunction:
             halves = of.halves(places, leaves)
             output, kept = halves.forth(leaves) if halves is not None else (None, None)
             if kept is not None:
-                return output, (leaves, kept)
-        return of(*leaves), (leaves, None)
+                return output, (leaves, kept, halves)
+        return of(*leaves), (leaves, None, None)
 
     def back(residuals: Any, ct: Any) -> Any:
-        leaves, kept = residuals
+        leaves, kept, halves = residuals
         cts = tree.leaves(ct)
         found = None
         if kept is not None and not any(type(one) in TRACERS for one in (*leaves, *kept, *cts)):
-            halves = of.halves(places, leaves)
-            found = halves.back(leaves, kept, cts) if halves is not None else None
+            found = halves.back(leaves, kept, cts)
         if found is None:
             _, found = of.pulled(places, len(leaves))(*leaves, *cts)
         whole: list[Any] = [None] * len(leaves)

@@ -120,7 +120,7 @@ class Jitted(Generic[P, R]):
                     "list, or leave it out of the static arguments"
                 ) from None
         rest = tuple(None if n in places else one for n, one in enumerate(args))
-        return (rest, {key: one for key, one in kwargs.items() if key not in names}), tuple((p, type(v), v) for p, v in static)
+        return (rest, {key: one for key, one in kwargs.items() if key not in names}), tuple((p, _typed(v), v) for p, v in static)
 
     def _applied(self, given: Any, static: Any) -> Any:
         args, kwargs = list(given[0]), dict(given[1])
@@ -240,6 +240,13 @@ def _positional(f: Callable[..., Any]) -> list[str]:
             break
         names.append(one.name)
     return names
+
+
+def _typed(value: Any) -> Any:
+    """What tells equal values apart that are not the same: 1 and True, 0.0 and -0.0, alone and in tuples."""
+    if isinstance(value, tuple):
+        return type(value), tuple(map(_typed, value))
+    return (type(value), repr(value)) if isinstance(value, (float, complex)) else type(value)
 
 
 def _readable(path: str) -> str:

@@ -16,6 +16,7 @@ from funcgrad.silence import quietly
 from funcgrad.staged import Recording, Staged
 from funcgrad.tape import Label, close_scope, open_scope, thread
 from funcgrad.tracer import TRACERS, Tracer, plain_array
+from funcgrad.transforms.captured import Own
 from funcgrad.transforms.compile.algebra import simplified
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.dead import without_dead_code
@@ -87,19 +88,21 @@ def passed(program: Program) -> Program:
     return program
 
 
-class Entry:
+class Entry(Own):
     """A program of a function for one type of each leaf, ready to run.
 
     Attributes:
         program: before any pass.
         code: the generated function.
         out_tree: the structure of the output.
+        halves: the programs of its derivatives by reverse mode, by the leaves that they are for.
     """
 
     def __init__(self, name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = False) -> None:
         self._name, self._f = name, f
         self._lock = threading.Lock()
         self._careful: Entry | None = None
+        self.halves: dict[tuple[int, ...], Any] = {}
         self.program, self.out_tree = recorded(name, f, leaves, is_careful)
         self.code = Code(passed(self.program))
 

@@ -369,5 +369,5 @@ def load(file: Any) -> Any:
             return Loaded(str(data["name"]), programs)
     except InputValueError:
         raise
-    except (ValueError, KeyError, TypeError, IndexError, AttributeError, EOFError, zipfile.BadZipFile, zlib.error) as error:
+    except (ValueError, LookupError, TypeError, AttributeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
         raise InputValueError(f"load: the file is damaged, or no file of programs: {error}") from error

@@ -24,7 +24,7 @@ def _shaped(done: Any, one: Instruction, args: Any, options: Any) -> Any:
         return None
     while True:
         maker = done.maker(x, np.reshape)
-        if maker is None or type(maker.args[0]) is not Variable:
+        if maker is None or type(maker.args[0]) is not Variable or not _keeps_order(maker, maker.args, maker.options):
             break
         x = maker.args[0]
     if is_like(x, output):

@@ -7,7 +7,9 @@ what would write into one raises, instead of leaving the program behind.
 
 from __future__ import annotations
 
+import collections
 import functools
+import itertools
 import pickle
 import sys
 import types
@@ -18,14 +20,22 @@ import numpy as np
 
 from funcgrad.tape import Holds
 from funcgrad.tracer import TRACERS
+from funcgrad.transforms.captured import Own
 
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "funcgrad"})
 _MISSING = object()
+_PARTS: dict[type, tuple[str, ...]] = {
+    types.MethodType: ("__func__", "__self__"),
+    functools.partial: ("func", "args", "keywords"),
+    property: ("fget",),
+    classmethod: ("__func__",),
+    staticmethod: ("__func__",),
+}
 _WATCHED_LENGTH = 1000
 """Longer lists, tuples and dicts are watched as wholes."""
 
 
-class Surroundings:
+class Surroundings(Own):
     """What functions (and objects that they are given) read, as it was when this was made.
 
     Attributes:
@@ -58,7 +68,9 @@ class Surroundings:
         if isinstance(value, (np.random.Generator, np.random.RandomState)):
             self._generators.append(value)
             return []
-        if kind in _ATOMS or kind in TRACERS or isinstance(value, (np.ndarray, np.generic, type)) or id(value) in self._seen:
+        if kind in _ATOMS or kind in TRACERS or isinstance(value, (np.ndarray, np.generic, Own)) or id(value) in self._seen:
+            return []
+        if isinstance(value, type) and _is_of_library(value.__module__):
             return []
         self._seen[id(value)] = value
         return [value]
@@ -69,29 +81,53 @@ class Surroundings:
             yield from self._of_dict(value.__dict__, value.__dict__)
             if not _is_of_library(value.__globals__.get("__name__")):
                 yield from self._of_dict(value.__globals__, self._names)
+                absent = (name for name in _code_names(value.__code__) if name not in value.__globals__)
+                yield from ((value.__globals__.get, name, None) for name in absent)  # which may come to hide a builtin
                 yield from ((_defaults, value, value.__defaults__), (_keyword_defaults, value, value.__kwdefaults__))
-        elif isinstance(value, types.MethodType):
-            yield _attribute_of(value, "__func__")
-            yield _attribute_of(value, "__self__")
-        elif isinstance(value, functools.partial):
-            for name in ("func", "args", "keywords"):
-                yield _attribute_of(value, name)
-        elif isinstance(value, (list, tuple)):
-            if len(value) <= _WATCHED_LENGTH:
-                yield from ((value.__getitem__, n, one) for n, one in enumerate(value))
-            yield len, value, len(value)
-        elif type(value) is dict:
-            if len(value) <= _WATCHED_LENGTH:
-                yield from self._of_dict(value, value)
-            yield len, value, len(value)
+        elif type(value) in _PARTS:
+            yield from (_attribute_of(value, name) for name in _PARTS[type(value)])
+        elif isinstance(value, (set, frozenset)):
+            yield frozenset, value, frozenset(value)
+        elif isinstance(value, (list, tuple, collections.deque, dict)):
+            yield from self._of_container(value)
         elif isinstance(value, types.ModuleType):
             if not _is_of_library(value.__name__):
                 yield from self._of_dict(value.__dict__, self._names)
-        else:
+        elif isinstance(value, type):
+            yield from ((owner.__dict__.get, name, owner.__dict__[name]) for name, owner in self._in_classes(value))
+        elif _root(type(value).__module__) == "funcgrad":  # of our own objects the functions that they are made of
             attributes = getattr(value, "__dict__", {})
-            is_ours = _is_of_library(type(value).__module__)  # of our own objects the functions that they are made of
-            wanted = {name for name, one in attributes.items() if callable(one)} if is_ours else self._names
-            yield from self._of_dict(attributes, wanted)
+            yield from self._of_dict(attributes, {name for name, one in attributes.items() if callable(one)})
+        elif _root(type(value).__module__) not in ("numpy", "scipy"):
+            yield from self._of_object(value)
+
+    def _of_container(self, value: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        if len(value) <= _WATCHED_LENGTH:
+            yield from (
+                self._of_dict(value, value) if isinstance(value, dict) else ((value.__getitem__, n, one) for n, one in enumerate(value))
+            )
+        yield len, value, len(value)
+
+    def _of_object(self, value: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        """The attributes of an object: its own, those in slots, and those of its classes, which its own may come to hide."""
+        attributes = getattr(value, "__dict__", {})
+        yield from self._of_dict(attributes, self._names)
+        for name, owner in self._in_classes(type(value)):
+            found = owner.__dict__[name]
+            if isinstance(found, types.MemberDescriptorType):
+                yield functools.partial(_slot, value), name, _slot(value, name)
+            elif name not in attributes:
+                yield owner.__dict__.get, name, found
+                if isinstance(attributes, dict):
+                    yield attributes.get, name, None
+
+    def _in_classes(self, cls: type) -> Iterator[tuple[str, type]]:
+        """The names that a class has, each with the class among its bases that has it; not those of libraries."""
+        bases = [one for one in cls.__mro__ if not _is_of_library(one.__module__)]
+        for name in (*self._names, "__call__"):
+            owner = next((one for one in bases if name in one.__dict__), None)
+            if owner is not None:
+                yield name, owner
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         yield from ((values.get, name, values[name]) for name in names if name in values)
@@ -105,16 +141,29 @@ class Surroundings:
         """Whether the function still reads what it read."""
         for read, key, value in self._entries:
             found = read(key)
-            if found is not value and not (type(found) is type(value) and type(value) in _ATOMS and found == value):
+            if found is not value and not (type(found) is type(value) and type(value) in _ATOMS and _is_equal(found, value)):
                 return False
         return True
 
 
-_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, np.float64, types.BuiltinFunctionType, types.CodeType})
+def _is_equal(one: Any, other: Any) -> bool:
+    """Whether two atoms of a type are the same: 0.0 is not -0.0."""
+    return bool(one == other) and (one != 0 or not isinstance(one, (float, complex)) or repr(one) == repr(other))
+
+
+def _slot(value: Any, name: str) -> Any:
+    return getattr(value, name, _MISSING)
+
+
+def _root(module: Any) -> str:
+    return module.partition(".")[0] if isinstance(module, str) else ""
+
+
+_ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, frozenset, np.float64, types.BuiltinFunctionType, types.CodeType})
 
 
 def _is_of_library(module: Any) -> bool:
-    return isinstance(module, str) and module.partition(".")[0] in _LIBRARIES
+    return _root(module) in _LIBRARIES
 
 
 def _cells(function: types.FunctionType) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
@@ -163,12 +212,20 @@ def _names_in(functions: Sequence[Any]) -> set[str]:
             waiting += [one.__func__, one.__self__]
         elif isinstance(one, functools.partial):
             waiting += [one.func, *one.args, *one.keywords.values()]
-        elif isinstance(one, (list, tuple)):
-            waiting += one[:_WATCHED_LENGTH]
-        elif hasattr(one, "__dict__") and not isinstance(one, (type, types.ModuleType)):
-            is_ours = _is_of_library(type(one).__module__)
-            waiting += [each for each in one.__dict__.values() if callable(each) or not is_ours]
-            waiting += [each for each in vars(type(one)).values() if isinstance(each, types.FunctionType)]
+        elif isinstance(one, (list, tuple, collections.deque)):
+            waiting += list(itertools.islice(one, _WATCHED_LENGTH))
+        elif isinstance(one, dict):
+            waiting += list(itertools.islice(one.values(), _WATCHED_LENGTH))
+        elif isinstance(one, property):
+            waiting.append(one.fget)
+        elif isinstance(one, (classmethod, staticmethod)):
+            waiting.append(one.__func__)
+        elif isinstance(one, type):
+            waiting += [each for base in one.__mro__ if not _is_of_library(base.__module__) for each in base.__dict__.values()]
+        elif not isinstance(one, (types.ModuleType, np.ndarray, Own)) and type(one) not in _ATOMS:
+            is_ours = _root(type(one).__module__) == "funcgrad"
+            waiting += [each for each in getattr(one, "__dict__", {}).values() if callable(each) or not is_ours]
+            waiting.append(type(one))
     return found
 
 

@@ -160,7 +160,7 @@ class Writer:
             return f"{x}.reshape({self.text(args[1])})"
         if function is np.swapaxes and len(args[0].shape) == 2 and {args[1] % 2, args[2] % 2} == {0, 1}:
             return f"{x}.T"
-        if function is np.transpose and len(args) == 2:
+        if function is np.transpose and len(args) == 2 and args[1] is not None:
             return f"{x}.T" if tuple(args[1]) == (1, 0) else f"{x}.transpose({self.text(args[1])})"
         return None
 
