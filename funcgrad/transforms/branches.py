@@ -36,8 +36,8 @@ def as_integer(what: str, value: Any) -> int:
     plain = raw(value)
     if type(plain) is Staged:
         raise ConcretizationError(
-            f"{what} must be one integer, got a value of {plain._scope.name}, which may be any: name the argument in static_argnums, or use "
-            "while_loop, which may take any number of steps"
+            f"{what} must be one integer, got a value of {plain._scope.name}, which may be any: name the argument in static_argnums, or "
+            "use while_loop, which may take any number of steps"
         )
     if type(plain) is Mapped:
         raise ConcretizationError(
