@@ -5,9 +5,9 @@ Owns the messages, and the user's line that they name. Knows no staged value.
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any, NoReturn
 
 import numpy as np
@@ -17,8 +17,8 @@ from funcgrad.instructions import Line
 from funcgrad.primitive import FUNCTIONS
 from funcgrad.tracer import innermost_of
 
-_HOME = str(Path(__file__).parent)
-_NUMPY = str(Path(np.__file__).parent)
+_HOME = os.path.dirname(__file__)
+_NUMPY = os.path.dirname(np.__file__)
 
 OF_SHAPES = frozenset({np.shape, np.ndim, np.size, np.iscomplexobj, np.isrealobj, np.result_type, np.can_cast, np.common_type, np.isscalar})
 """Functions that look at shapes and dtypes only: their results are plain."""
