@@ -116,8 +116,8 @@ def test_an_index_that_is_not_known():
 
 
 def test_interpolants_made_in_a_program():
-    interpolate = pytest.importorskip("funcgrad.scipy.interpolate")
     witness = pytest.importorskip("scipy.interpolate")
+    interpolate = pytest.importorskip("funcgrad.scipy.interpolate")
     x, y, at = np.arange(5.0), A([1.0, 3.0, 2.0, 5.0, 4.0]), A([0.5, 2.25, 3.75])
     for name in ("CubicSpline", "PchipInterpolator", "interp1d"):
         program = jit(lambda x, y, at, name=name: getattr(interpolate, name)(x, y)(at))
