@@ -34,7 +34,7 @@ def as_integer(what: str, value: Any) -> int:
         ConcretizationError: it differs between the examples of a mapping.
     """
     plain = raw(value)
-    if type(plain) is Staged:
+    if type(plain) is Staged and plain.dtype.kind in "iu":
         raise ConcretizationError(
             f"{what} must be one integer, got a value of {plain._scope.name}, which may be any: name the argument in static_argnums, or "
             "use while_loop, which may take any number of steps"
@@ -47,7 +47,7 @@ def as_integer(what: str, value: Any) -> int:
     try:
         return operator.index(value)
     except TypeError:
-        got = type(plain).__name__
+        got = f"a value of dtype {plain.dtype}" if type(plain) is Staged else type(plain).__name__
         traced = f" (traced by {value._scope.name}: leave it out of argnums)" if type(value) is Tracer else ""
         raise InputTypeError(f"{what} must be an integer, got {got}{traced}") from None
 
