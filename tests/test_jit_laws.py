@@ -19,6 +19,8 @@ from tests.witnesses import like
 
 CLOSE = 1e-12
 
+pytestmark = pytest.mark.filterwarnings("ignore:The behavior of affine_transform:UserWarning")  # of older SciPy's own function
+
 
 def moved(args: list[Any]) -> list[Any]:
     """Points near those of a case: the functions are smooth there."""
