@@ -211,15 +211,10 @@ def contents(value: Any) -> Iterable[Any]:
 
 
 def inmost(value: Any) -> Any:
-    """What tracers and mapped values have inside: an array, a number, or a staged value."""
+    """What tracers and mapped values have inside: an array or a number, of all examples, or a staged value where nobody knows it yet."""
     while type(value) in LAYERS:
         value = value._primal
     return value
-
-
-def bare(value: Any) -> Any:
-    """The numbers of a value with nothing around them: of all examples, where it is mapped; a staged value where nobody knows them."""
-    return inmost(value)
 
 
 def one_example(value: Any) -> np.ndarray:

@@ -24,11 +24,11 @@ PRIMITIVES: dict[str, str] = {}
 SCALARS: dict[Any, Callable[..., Any]] = {}
 """Elementwise function -> the function of Python numbers that gives the same, where it does not raise."""
 
-FUNCTIONS: dict[str, Any] = {}
-"""Name of each primitive -> the function that gives its value."""
-
 EXPRESSIONS: dict[Any, str] = {}
 """The same as source text in x and y, for those that are expressions."""
+
+FUNCTIONS: dict[str, Any] = {}
+"""Name of each primitive -> the function that gives its value."""
 
 _OWNERS: dict[str, str | None] = {}
 

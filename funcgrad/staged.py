@@ -198,6 +198,11 @@ def _variable(staged: Staged) -> Any:
     return staged._variable
 
 
+def kind_of(value: Any) -> type:
+    """The type that a value has when the program runs."""
+    return value.kind if type(value) is Staged else type(value)
+
+
 def check_shape(name: str, *values: Any) -> None:
     """A result whose shape depends on some values cannot be part of a program.
 
@@ -357,7 +362,7 @@ def _operator(ufunc: Any, python: Callable[..., Any] | None = None, is_reflected
                 return recording.on_floats(scalar if is_comparison else ufunc, scalar, *operands)
         found = innermost_of(operands)
         if type(found) is Staged:
-            is_python = python is not None and all((one.kind if type(one) is Staged else type(one)) in kinds for one in operands)
+            is_python = python is not None and all(kind_of(one) in kinds for one in operands)
             return found.recorded(python if is_python else ufunc, operands, {})
         return type(found).__array_ufunc__(found, ufunc, "__call__", *operands)
 

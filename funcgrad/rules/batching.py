@@ -305,7 +305,7 @@ def stacked(rule: Callable[..., Any], arrays: int) -> Callable[..., Any]:
 
     Args:
         rule: its first `arrays` arguments have the axes of the stack in front; so has its result. It may ask the residuals' plain values
-            (`bare`) anything about one array of the stack alone, and uses t as rules do.
+            (`inmost`) anything about one array of the stack alone, and uses t as rules do.
         arrays: how many arguments are arrays.
 
     Returns:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad import tree
 from funcgrad.errors import ConcretizationError, NoRuleError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, inmost, lined_up, traced_in
 from funcgrad.primitive import Operation, declare, register
@@ -57,24 +58,21 @@ def _staged(part: Directional) -> Directional:
         try:
             return plain(n, *args)
         except ConcretizationError:
-            leaves = list(traced_in(args))
-            if not any(type(inmost(one)) is Staged for one in leaves):
+            if not any(type(inmost(one)) is Staged for one in traced_in(args)):
                 raise
-        places = {id(one): k for k, one in enumerate(leaves)}
+        leaves, treedef = tree.flatten(args)
+        places = [k for k, one in enumerate(leaves) if type(one) in TRACERS]
 
         def of_leaves(*instead: Any) -> Any:
-            return plain(n, *(_replaced(one, lambda leaf: instead[places[id(leaf)]] if id(leaf) in places else leaf) for one in args))
+            given = dict(zip(places, instead, strict=True))
+            return plain(n, *tree.unflatten(treedef, [given.get(k, one) for k, one in enumerate(leaves)]))
 
-        rule = _rule("a part of a rule", *_parts_of(*rules_of(of_leaves, len(leaves))))
-        return _operation("a part of a rule", of_leaves, rule, len(leaves), lambda k, traced: True, True, None)(*leaves)
+        rule = _rule("a part of a rule", *_parts_of(*rules_of(of_leaves, len(places))))
+        return _operation("a part of a rule", of_leaves, rule, len(places), lambda k, traced: True, True, None)(
+            *(leaves[k] for k in places)
+        )
 
     return each
-
-
-def _replaced(value: Any, by: Callable[[Any], Any]) -> Any:
-    if type(value) is tuple or type(value) is list:
-        return type(value)(_replaced(one, by) for one in value)
-    return {key: _replaced(one, by) for key, one in value.items()} if type(value) is dict else by(value)
 
 
 def _parts_of(jvps: Sequence[Directional], vjps: Sequence[Directional]) -> tuple[Directional, Directional]:
@@ -357,7 +355,6 @@ def general(
         [0.5  0.25]
     """
     name = name or function.__name__
-
     sees_mapped = batch is not None
     rule = _rule(name, *_parts_of(jvps, vjps), sees_mapped)
     if strong is not None:

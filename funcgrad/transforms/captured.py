@@ -92,7 +92,7 @@ def reached(value: Any) -> tuple[list[Tracer], list[np.ndarray]]:
                 with contextlib.suppress(ValueError):  # a cell that is empty still
                     left.append(cell.cell_contents)
             left += [one.__defaults__, one.__kwdefaults__, one.__dict__]
-            for array in map(one.__globals__.get, _names_in(one.__code__)):
+            for array in map(one.__globals__.get, names_in(one.__code__)):
                 if type(array) is np.ndarray and array.dtype != object:
                     arrays.append(array)  # noqa: PERF401 - most often there is none
         elif isinstance(one, functools.partial):
@@ -110,11 +110,11 @@ _names: dict[int, tuple[types.CodeType, tuple[str, ...]]] = {}
 """By the identity of code, whose hash would take longer than all else."""
 
 
-def _names_in(code: types.CodeType) -> tuple[str, ...]:
+def names_in(code: types.CodeType) -> tuple[str, ...]:
     """The names of what a function's code, and that of functions in it, may take from its module."""
     known = _names.get(id(code))
     if known is None:
-        inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in _names_in(part)]
+        inner = [name for part in code.co_consts if isinstance(part, types.CodeType) for name in names_in(part)]
         if len(_names) > 4096:
             _names.clear()
         known = _names[id(code)] = code, tuple({*code.co_names, *inner})

@@ -17,7 +17,7 @@ from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError, T
 from funcgrad.mapped import Mapped
 from funcgrad.ops.operators import in_kind
 from funcgrad.rules.values import raw, shape_of
-from funcgrad.staged import Staged
+from funcgrad.staged import Staged, kind_of
 from funcgrad.tracer import TRACERS, Tracer
 from funcgrad.transforms.arguments import at
 from funcgrad.transforms.calls import closed_over
@@ -73,7 +73,7 @@ class Code(Loop):
     ) -> None:
         self.name, self.steps, self.budget, self.y = name, steps, budget, None
         self._once, self._again, self._carry, self._x = once, again, carry, x
-        self._are_weak = [_kind_of(raw(one)) in _PYTHON for one in init]
+        self._are_weak = [kind_of(raw(one)) in _PYTHON for one in init]
         self._spaces = [space_of(one) for one in init]
         self._y_spaces: list[Any] = []
         self._done, self._is_checked, self._may_end = -1, True, once is not again
@@ -264,10 +264,6 @@ class Code(Loop):
     def carried(self, leaves: Leaves) -> Any:
         """The last carry for the user: no array in it must not be written to."""
         return tree.unflatten(self._carry, [one.copy() if type(one) is np.ndarray and not one.flags.writeable else one for one in leaves])
-
-
-def _kind_of(value: Any) -> type:
-    return value.kind if type(value) is Staged else type(value)
 
 
 _SHAPED = frozenset({np.ndarray, *TRACERS})

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from funcgrad import tree
-from funcgrad.mapped import bare
+from funcgrad.mapped import inmost
 from funcgrad.show.table import Row, Tape, operation_text
 from funcgrad.transforms.arguments import checked_function, looks_like, named, ones, settled
 from funcgrad.transforms.recording import Kept
@@ -66,8 +66,8 @@ def make_tape(f: Callable[..., Any]) -> Callable[..., Tape]:
         for place, gradient in zip(places, gradients, strict=True):
             record = records[place - offset]
             parents = tuple(names[parent] for parent in record[1:-1] if parent in names)
-            rows.append(Row(names[place], operation_text(record), parents, bare(values[place]), bare(gradient)))
-        return Tape(rows, tree.map(bare, kept.value))
+            rows.append(Row(names[place], operation_text(record), parents, inmost(values[place]), inmost(gradient)))
+        return Tape(rows, tree.map(inmost, kept.value))
 
     return tape_of
 

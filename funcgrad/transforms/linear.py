@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputValueError
-from funcgrad.mapped import bare
+from funcgrad.mapped import inmost
 from funcgrad.rules.values import raw, shape_of
 from funcgrad.staged import Staged
 from funcgrad.transforms.arguments import FLOAT64, at, checked_function, leaf, named
@@ -98,14 +98,14 @@ def _check_linear(name: str, f: Callable[..., Any], kept: Kept, others: tuple[An
     if treedef != kept.out_tree:
         raise InputValueError(f"{name}: the structure of the output depends on the values of the arguments")
     for path, one, other in zip(treedef.paths(), values, pushed, strict=True):
-        if type(bare(one)) is Staged or type(bare(other)) is Staged:
+        if type(inmost(one)) is Staged or type(inmost(other)) is Staged:
             continue  # a program cannot look
-        value, image = np.asarray(bare(one)), np.asarray(bare(other))
+        value, image = np.asarray(inmost(one)), np.asarray(inmost(other))
         if shape_of(one) != shape_of(other):
             raise InputValueError(f"{name}: the shape of the output depends on the values of the arguments")
         dtype = FLOAT64 if value.dtype.kind not in "fc" else value.dtype
         scale = np.max(np.abs(image), initial=0.0) + np.max(np.abs(value), initial=0.0)
-        rounding = np.finfo(dtype).eps * sum(float(np.sum(np.abs(np.asarray(bare(leaf))))) for leaf in tree.leaves(others))
+        rounding = np.finfo(dtype).eps * sum(float(np.sum(np.abs(np.asarray(inmost(leaf))))) for leaf in tree.leaves(others))
         if np.any(np.abs(value - image) > np.sqrt(np.finfo(dtype).eps) * scale + rounding):
             raise InputValueError(
                 f"{name}: the function is not linear: its output{at(path)} is not the derivative times the argument. "

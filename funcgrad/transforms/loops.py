@@ -15,7 +15,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
-from funcgrad.mapped import Mapped, bare, inmost, is_any
+from funcgrad.mapped import Mapped, inmost, is_any
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.silence import quietly
 from funcgrad.staged import Staged
@@ -203,7 +203,7 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     first, end = mapped_integer(f"{name}: lower", lower), mapped_integer(f"{name}: upper", upper)
     lasts = end - first
     if type(lasts) is Mapped:  # without examples one step, to learn the shapes
-        numbers = range(int(np.max(bare(lasts), initial=not bare(lasts).size)))
+        numbers = range(int(np.max(inmost(lasts), initial=not inmost(lasts).size)))
         once = lambda carry, n: (_continued(name, lasts > n, body_fun, carry, first + n), None)
     else:
         numbers = range(first, end)
@@ -264,7 +264,7 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
                 f"{name}: how many steps there are depends on the example, which a program of all examples cannot know beforehand: leave "
                 "jit out, or use fori_loop with a number of steps that is enough for all and np.where"
             )
-        is_left = is_any(goes_on) or (not bare(goes_on).size and not tried)  # without examples once, to learn the shapes
+        is_left = is_any(goes_on) or (not inmost(goes_on).size and not tried)  # without examples once, to learn the shapes
         tried.append(True)
         return (_continued(name, goes_on, body_fun, carry), None) if is_left else None
 

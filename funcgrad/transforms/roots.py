@@ -19,7 +19,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConvergenceError, InputTypeError, InputValueError, NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, bare, contents, mapping_of
+from funcgrad.mapped import OPEN, TRACERS, Mapped, contents, inmost, mapping_of
 from funcgrad.rules.values import is_complex, raw
 from funcgrad.transforms.arguments import checked_function, fitting, kind_of, named, replaced
 from funcgrad.transforms.calls import closed_over, own
@@ -210,7 +210,7 @@ def custom_root(
             staged = staged_in((x, residual)) if OPEN else None
             if staged is not None:
                 return staged.recorded(_checked_solution, (name, x, residual, y), {})
-            _check_solution(name, bare(residual), bare(y))
+            _check_solution(name, inmost(residual), inmost(y))
             return x
 
         found = unravel(_root(residual, vector, values, solved, [f, tangent_solve]))

@@ -15,11 +15,11 @@ from funcgrad.errors import StaleTracerError
 from funcgrad.mapped import OPEN, across
 from funcgrad.replay import Slice, end_keeping, new_leaves, open_keeping
 from funcgrad.rules.values import raw
+from funcgrad.staged import kind_of
 from funcgrad.tape import Label, Scope, close_scope, thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import closed_over, has_derivative
-from funcgrad.transforms.compile.loops import kind_of
 from funcgrad.transforms.steps import Gathered, Leaves, Loop
 
 SEGMENT_BYTES = 1 << 18

@@ -14,11 +14,12 @@ import numpy as np
 from funcgrad.ops.operators import in_kind
 from funcgrad.replay import FRUGAL_BYTES
 from funcgrad.rules.values import raw
+from funcgrad.staged import kind_of
 from funcgrad.tape import thread
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced, settled
 from funcgrad.transforms.calls import on_behalf
-from funcgrad.transforms.compile.loops import converted, kind_of
+from funcgrad.transforms.compile.loops import converted
 from funcgrad.transforms.forward import jvp
 from funcgrad.transforms.segments import Call, Results, Segment, with_records
 from funcgrad.transforms.steps import Gathered, Leaves, Loop, Step

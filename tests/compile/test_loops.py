@@ -183,6 +183,18 @@ def test_a_step_that_asks_for_values_is_written_out():
     assert_compiles(grad(f), 0.5)
 
 
+def test_a_carry_that_is_no_number_is_written_out():
+    def f(x: Any) -> Any:
+        (product, mode), before = scan(lambda c, x: ((c[0] * np.sin(x), c[1]), c[0]), (1.0, "plain"), x)
+        return np.sum(before) * product if mode == "plain" else 0.0
+
+    assert_compiles(f, H)
+    assert_compiles(grad(f), H)
+    until = jit(lambda x: while_loop(lambda c: c[0] < 9.0, lambda c: (2.0 * c[0], c[1]), (x, "plain"))[0])
+    with pytest.raises(ConcretizationError, match=r"while_loop of <lambda>: an operand is 'plain' \(str\), no number and no array"):
+        until(1.0)
+
+
 def test_results_are_fresh():
     program = jit(lambda h, xs: scan(lambda h, x: (h, x), h, xs))
     h, xs = H.copy(), XS.copy()

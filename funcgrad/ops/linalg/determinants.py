@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import bare, is_any
+from funcgrad.mapped import inmost, is_any
 from funcgrad.ops.linalg.matrices import adjoint, answer_type, identity_like, pack, per_matrix, transposed, unpack
 from funcgrad.primitive import register_all
 from funcgrad.rules import general, products
@@ -28,7 +28,7 @@ def cofactors(a: Any) -> Any:
 
 
 def _cofactors_of(_: None, a: Any) -> Any:
-    plain = bare(a)
+    plain = inmost(a)
     limit = np.finfo(plain.dtype).eps ** -0.5
     try:
         inverse = np.linalg.inv(plain)
@@ -41,7 +41,7 @@ def _cofactors_of(_: None, a: Any) -> Any:
         return _regular_cofactors(a)
     n = plain.shape[-1]
     stack = np.reshape(a, (math.prod(plain.shape[:-2]), n, n))
-    matrices = bare(stack)
+    matrices = inmost(stack)
     u, s, vh = np.linalg.svd(np.where(per_matrix(np.isfinite(matrices).all((-2, -1))), matrices, np.eye(n)))
     small = np.sum(s * limit <= s[:, :1], -1)
     groups = [np.flatnonzero(small == k) for k in np.unique(small)]

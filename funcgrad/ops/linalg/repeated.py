@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from funcgrad.errors import DegenerateWarning
-from funcgrad.mapped import bare
+from funcgrad.mapped import inmost
 from funcgrad.ops.linalg.matrices import Shape, adjoint, pack, part_transpose, row, take_part
 from funcgrad.rules import linear
 from funcgrad.rules.batching import in_front
@@ -59,7 +59,7 @@ _marked_part: Any = linear(
 
 def are_used(ct: Any, count: int) -> list[bool]:
     """Which of a factorization's parts have contributed to its cotangent."""
-    marks = bare(ct)[..., -count:] != 0
+    marks = inmost(ct)[..., -count:] != 0
     return [bool(used) for used in marks.reshape(-1, count).any(0)]
 
 
@@ -94,14 +94,14 @@ SVD = Kind(
 
 def are_repeated(values: Any, tolerance: Any) -> bool:
     """Whether two values are equal to rounding, in any matrix; the values are in order."""
-    plain = bare(values)
-    return bool((np.abs(plain[..., 1:] - plain[..., :-1]) <= bare(tolerance)).any())
+    plain = inmost(values)
+    return bool((np.abs(plain[..., 1:] - plain[..., :-1]) <= inmost(tolerance)).any())
 
 
 def _in_pairs(values: Any, tolerance: Any) -> Any:
     """Which pairs of values are equal to rounding."""
-    plain = bare(values)
-    near = np.abs(row(plain) - plain[..., None]) <= row(bare(tolerance))
+    plain = inmost(values)
+    near = np.abs(row(plain) - plain[..., None]) <= row(inmost(tolerance))
     return near & ~np.eye(plain.shape[-1], dtype=bool)
 
 
@@ -129,9 +129,9 @@ def warn_of_vectors(
     is Hermitian too, and where g(w) is 0, zero. So with a use of the values beside it a Hermitian one counts as an effect, and where the
     cotangent of the vectors vanishes, slopes that differ do.
     """
-    slopes, along = bare(slopes), bare(along)
+    slopes, along = inmost(slopes), inmost(along)
     margin = _margin(along)
-    size = np.max([np.max(np.abs(bare(one)), -2, initial=0.0) for one in columns], 0)
+    size = np.max([np.max(np.abs(inmost(one)), -2, initial=0.0) for one in columns], 0)
     size = np.maximum(row(size), size[..., None])
     steepness = np.maximum(row(np.abs(slopes)), np.abs(slopes)[..., None])
     skew, even = np.abs(along - adjoint(along)), np.abs(along + adjoint(along))
@@ -157,10 +157,10 @@ def warn_of_second_order(kind: Kind, values: Any, tolerance: Any, slopes: Any, t
         is_constant: whether the cotangent does not depend on anything.
     """
     is_touched = _in_pairs(values, tolerance).any(-1)
-    slopes = np.abs(bare(slopes))
+    slopes = np.abs(inmost(slopes))
     found = False if is_constant else (is_touched & (slopes > 0)).any()
     if turns is not None:
-        turns = np.abs(bare(turns))
+        turns = np.abs(inmost(turns))
         scale = np.maximum(turns.max((-2, -1), initial=0.0), slopes.max(-1, initial=0.0))[..., None]
         found |= (is_touched & (np.maximum(turns.max(-1, initial=0.0), turns.max(-2, initial=0.0)) > _margin(turns) * scale)).any()
     if found:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, bare
+from funcgrad.mapped import OPEN, TRACERS, Mapped, inmost
 from funcgrad.ops.arrays.creation import ascontiguousarray
 from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
@@ -129,7 +129,7 @@ class _Neighbors:
     """
 
     def __init__(self, statistic: _Statistic, x: Any, q: Any, method: str, weights: Any) -> None:
-        x, plain = bare(x), bare(q)
+        x, plain = inmost(x), inmost(q)
         missing = np.isnan(x)
         count = np.sum(~missing, -1) if statistic.skips_nan else np.full(x.shape[:-1], x.shape[-1])
         place = statistic.places(x, plain, method, weights, count, missing)

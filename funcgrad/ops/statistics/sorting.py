@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.mapped import bare
+from funcgrad.mapped import inmost
 from funcgrad.ops.elementwise import same
 from funcgrad.ops.indexing import scatter
 from funcgrad.ops.structural import along, concatenate, in_rows, moveaxis, normalized, ravel
@@ -67,8 +67,8 @@ def _rearranged(function: Any, groups_of_answer: Any, name: str) -> Any:
     """A primitive that puts the elements of each row of the last axis in another order."""
     primitive: Any = general(
         function,
-        jvps=[stacked(lambda t, ans, x, *_: _push_groups(t, groups_of(bare(x)), groups_of_answer(bare(ans))), 3)],
-        vjps=[stacked(lambda ct, ans, x, *_: _pull_groups(ct, groups_of(bare(x)), groups_of_answer(bare(ans))), 3)],
+        jvps=[stacked(lambda t, ans, x, *_: _push_groups(t, groups_of(inmost(x)), groups_of_answer(inmost(ans))), 3)],
+        vjps=[stacked(lambda ct, ans, x, *_: _pull_groups(ct, groups_of(inmost(x)), groups_of_answer(inmost(ans))), 3)],
         name=name,
         batch=in_front(lambda x, *static: primitive(x, *static)),
     )

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.integrate as _integrate
 
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import Mapped, bare
+from funcgrad.mapped import Mapped, inmost
 from funcgrad.ops.arrays.creation import asarray
 from funcgrad.ops.structural import normalized
 from funcgrad.primitive import Operation
@@ -154,7 +154,7 @@ def _samples(function: Callable[..., Any], composition: Callable[..., Any]) -> C
             return Mapped(of_abscissae(*_all_samples(y, x, axis, scope)), scope)
         samples = unhidden(y, scope)  # of none SciPy's Simpson rule with abscissae makes other shapes
         none = of_steps(samples, 1.0, _from_behind(samples, axis))
-        return Mapped(none.astype(np.result_type(bare(y), bare(x))), scope)
+        return Mapped(none.astype(np.result_type(inmost(y), inmost(x))), scope)
 
     of_abscissae: Operation = composed(
         lambda y, x, axis: function(y, x=x, axis=axis),

@@ -14,13 +14,13 @@ from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 from funcgrad.instructions import NUMBERS
 from funcgrad.rules.values import shape_of
-from funcgrad.staged import Staged
+from funcgrad.staged import Staged, kind_of
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import replaced
 from funcgrad.transforms.calls import has_derivative
 from funcgrad.transforms.closures import captured_by, with_values
 from funcgrad.transforms.compile.code import Code
-from funcgrad.transforms.compile.loops import closed, converted, inside, kind_of, rank_of, staged_in, zero_of
+from funcgrad.transforms.compile.loops import closed, converted, inside, rank_of, staged_in, zero_of
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.custom import custom_jvp
 from funcgrad.transforms.forward import jvp

@@ -20,13 +20,13 @@ from funcgrad.errors import ConcretizationError
 from funcgrad.instructions import NUMBERS, Trail, Variable
 from funcgrad.mapped import LAYERS, traced_in
 from funcgrad.numbers import as_kind
-from funcgrad.staged import Recording, Staged
+from funcgrad.staged import Recording, Staged, kind_of
 from funcgrad.tape import Label, close_scope, open_scope, thread
-from funcgrad.tracer import TRACERS, Tracer, plain_array
+from funcgrad.tracer import Tracer
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.loop_code import LoopCode
 from funcgrad.transforms.compile.program import Program
-from funcgrad.transforms.compile.programs import passed
+from funcgrad.transforms.compile.programs import constant, passed
 from funcgrad.transforms.steps import Leaves, Loop
 
 # ------------------------------------------------------------------------------------------------ recording
@@ -46,6 +46,14 @@ class Inner(Recording):
         self.holds = outer.holds
         self.around: dict[Variable, Staged] = {}
 
+    def input(self, value: Any) -> Staged:
+        """What the part is given.
+
+        Raises:
+            ConcretizationError: it is no number and no array.
+        """
+        return super().input(constant(f"{self.scope.name}: an operand", value, ConcretizationError))
+
     def call(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
         """Record a call, and what it uses of the code around."""
         self._note(args)
@@ -62,13 +70,7 @@ class Inner(Recording):
         if type(value) is Staged:
             self._note((value,))
             return value._variable
-        if type(value) in TRACERS:
-            raise ConcretizationError(f"{name} uses a traced value of the code around it: pass it as an argument")
-        if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-            return np.array(plain_array(value))
-        if isinstance(value, (np.generic, *NUMBERS)):
-            return value
-        raise ConcretizationError(f"{name}: a result is {value!r:.60} ({type(value).__name__}), no number and no array")
+        return constant(f"{name}: a result", value, ConcretizationError)
 
 
 @contextlib.contextmanager
@@ -117,11 +119,6 @@ def staged_in(values: Any) -> Staged | None:
         if type(one) is Staged and (found is None or one._scope.depth > found._scope.depth):
             found = one
     return found
-
-
-def kind_of(value: Any) -> type:
-    """The type that a value has when the program runs."""
-    return value.kind if type(value) is Staged else type(value)
 
 
 def sample_of(value: Any) -> Any:

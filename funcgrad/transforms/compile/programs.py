@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad import tree
-from funcgrad.errors import ConcretizationError, InputTypeError
+from funcgrad.errors import ConcretizationError, FuncgradError, InputTypeError
 from funcgrad.instructions import NUMBERS
 from funcgrad.mapped import OPEN
 from funcgrad.silence import quietly
@@ -72,13 +72,23 @@ def _result(name: str, value: Any, recording: Recording) -> Any:
     """An output as a variable or a constant."""
     if type(value) is Staged and value._recording is recording:
         return value._variable
+    return constant(f"jit of {name}: an output", value)
+
+
+def constant(what: str, value: Any, refusal: type[FuncgradError] = InputTypeError) -> Any:
+    """A value that programs can have, a copy of an array.
+
+    Raises:
+        ConcretizationError: it is traced by the code around.
+        FuncgradError: no program can have it; of the type `refusal`.
+    """
     if type(value) in TRACERS:
-        raise ConcretizationError(f"jit of {name}: an output is a traced value of the code around it: pass it as an argument")
+        raise ConcretizationError(f"{what} is a traced value of the code around it: pass it as an argument")
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
         return np.array(plain_array(value))
     if isinstance(value, (np.generic, *NUMBERS)):
         return value
-    raise InputTypeError(f"jit of {name}: an output is {value!r:.60} ({type(value).__name__}), no number and no array")
+    raise refusal(f"{what} is {value!r:.60} ({type(value).__name__}), no number and no array")
 
 
 def passed(program: Program) -> Program:

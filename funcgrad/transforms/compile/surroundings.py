@@ -20,7 +20,7 @@ import numpy as np
 
 from funcgrad.tape import Holds
 from funcgrad.tracer import TRACERS
-from funcgrad.transforms.captured import Own
+from funcgrad.transforms.captured import Own, names_in
 
 _LIBRARIES = frozenset({*sys.stdlib_module_names, "numpy", "scipy", "funcgrad"})
 _MISSING = object()
@@ -48,7 +48,7 @@ class Surroundings(Own):
         self.holds_tracer = False
         self._seen: dict[int, Any] = {}
         self._generators: list[Any] = []
-        self._names = _names_in(functions)
+        self._names = _names_of(functions)
         waiting = list(functions)
         while waiting:
             value = waiting.pop()
@@ -81,7 +81,7 @@ class Surroundings(Own):
             yield from self._of_dict(value.__dict__, value.__dict__)
             if not _is_of_library(value.__globals__.get("__name__")):
                 yield from self._of_dict(value.__globals__, self._names)
-                absent = (name for name in _code_names(value.__code__) if name not in value.__globals__)
+                absent = (name for name in names_in(value.__code__) if name not in value.__globals__)
                 yield from ((value.__globals__.get, name, None) for name in absent)  # which may come to hide a builtin
                 yield from ((_defaults, value, value.__defaults__), (_keyword_defaults, value, value.__kwdefaults__))
         elif type(value) in _PARTS:
@@ -190,7 +190,7 @@ def _attribute_of(value: Any, name: str) -> tuple[Callable[[Any], Any], Any, Any
     return functools.partial(getattr, value), name, getattr(value, name)
 
 
-def _names_in(functions: Sequence[Any]) -> set[str]:
+def _names_of(functions: Sequence[Any]) -> set[str]:
     """The names of global variables and attributes in the code of functions and of those that they reach."""
     found: set[str] = set()
     seen: set[int] = set()
@@ -207,7 +207,7 @@ def _names_in(functions: Sequence[Any]) -> set[str]:
             waiting += [_contents(cell) for cell in one.__closure__ or ()]
             if not _is_of_library(one.__globals__.get("__name__")):
                 waiting.append(one.__code__)
-                waiting += [one.__globals__[name] for name in _code_names(one.__code__) if name in one.__globals__]
+                waiting += [one.__globals__[name] for name in names_in(one.__code__) if name in one.__globals__]
         elif isinstance(one, types.MethodType):
             waiting += [one.__func__, one.__self__]
         elif isinstance(one, functools.partial):
@@ -227,11 +227,3 @@ def _names_in(functions: Sequence[Any]) -> set[str]:
             waiting += [each for each in getattr(one, "__dict__", {}).values() if callable(each) or not is_ours]
             waiting.append(type(one))
     return found
-
-
-def _code_names(code: types.CodeType) -> set[str]:
-    names = set(code.co_names)
-    for const in code.co_consts:
-        if isinstance(const, types.CodeType):
-            names |= _code_names(const)
-    return names
