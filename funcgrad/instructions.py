@@ -63,6 +63,11 @@ class Variable:
         return self.kind in NUMBERS
 
 
+def type_of(value: Any) -> type:
+    """The type that an argument or a result of a program has when it runs."""
+    return value.kind if type(value) is Variable else type(value)
+
+
 class Instruction:
     """A call in a program.
 

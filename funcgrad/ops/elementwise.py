@@ -19,7 +19,7 @@ from funcgrad.primitive import register
 from funcgrad.rules import binary, elementwise, general, nondifferentiable, unary
 from funcgrad.rules.elementwise import strongly
 from funcgrad.rules.values import is_complex, keep_zero_factors, keep_zeros, raw, refuse_out
-from funcgrad.staged import Staged
+from funcgrad.staged import Staged, kind_of
 
 LN2, LN10 = math.log(2.0), math.log(10.0)
 
@@ -32,13 +32,9 @@ def _pick(condition: Any, x: Any, y: Any) -> Any:
 
 
 def _where_value(condition: Any, x: Any, y: Any) -> Any:
-    if [_kind(x), _kind(y)] == [float, float] and _kind(condition) in (bool, np.bool_):
+    if [kind_of(x), kind_of(y)] == [float, float] and kind_of(condition) in (bool, np.bool_):
         return condition.recorded(picked, (condition, x, y), {}) if type(condition) is Staged else picked(condition, x, y)
     return np.where(condition, x, y)
-
-
-def _kind(value: Any) -> type:
-    return value.kind if type(value) is Staged else type(value)
 
 
 _where = elementwise(_where_value, None, lambda t, c, x, y: _pick(c, t, 0.0), lambda t, c, x, y: _pick(c, 0.0, t), keeps=(0,), name="where")

@@ -13,7 +13,7 @@ import scipy.interpolate as _interpolate
 
 from funcgrad.errors import NoRuleError as _NoRuleError
 from funcgrad.mapped import OPEN as _OPEN
-from funcgrad.mapped import contents as _contents
+from funcgrad.mapped import inmost as _inmost
 from funcgrad.ops.arrays.creation import asarray as _asarray
 from funcgrad.ops.scipy import interpolate as _ops
 from funcgrad.ops.scipy.examples import over_examples as _over_examples
@@ -334,7 +334,7 @@ class RegularGridInterpolator(_Interpolant):
             raise _NoRuleError(f"scipy.interpolate.RegularGridInterpolator by the method {method!r} has no derivative rule yet; linear has")
         points = _coordinates(xi, len(self._sizes))
         if self._plain.bounds_error:
-            *_, plain = _contents(points)
+            plain = _inmost(points)
             if any(type(one) is _Staged for one in (plain, _raw(self._values), _raw(self._grids))):
                 return _ops.on_grid(self._values, self._grids, points, self._sizes, "raise")
             self._plain(plain)

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.dependence import refuse_dtypes
-from funcgrad.mapped import TRACERS, contents, is_all, is_any
+from funcgrad.mapped import TRACERS, inmost, is_all, is_any
 from funcgrad.primitive import register_all
 from funcgrad.rules.values import as_array, is_complex, raw
 from funcgrad.staged import Staged
@@ -24,7 +24,7 @@ def _complex_if(name: str, x: Any, is_outside: Callable[[np.ndarray], Any]) -> A
     """x as NumPy takes it: an array, and complex where a real number in it is outside of the domain."""
     plain = as_array(raw(x))
     wanted = plain.dtype
-    *_, inside = contents(plain)
+    inside = inmost(plain)
     if type(inside) is Staged and wanted.kind != "c":
         refuse_dtypes(f"np.emath.{name}", inside._scope.name)
     if is_any(np.isreal(plain) & is_outside(plain)):
@@ -56,7 +56,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     """np.real_if_close."""
     if not is_complex(a):
         return a
-    *_, inside = contents(a)
+    inside = inmost(a)
     if type(inside) is Staged:
         refuse_dtypes("np.real_if_close", inside._scope.name)
     if tol > 1:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Variable
+from funcgrad.instructions import Variable, type_of
 from funcgrad.transforms.compile.code import Code
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.writer import Writer
@@ -74,7 +74,7 @@ class LoopCode(Code):
 
     def _is_array(self, output: Any) -> bool:
         """Whether the last carry may be the first one, or what the code around goes on using."""
-        return (output.kind if type(output) is Variable else type(output)) is np.ndarray
+        return type_of(output) is np.ndarray
 
     def _added(self, total: str, addend: str, output: Any) -> list[str]:
         is_array = self._is_array(output)

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Trail, Variable
+from funcgrad.instructions import NUMBERS, Trail, Variable, type_of
 from funcgrad.mapped import LAYERS, traced_in
 from funcgrad.numbers import as_kind
 from funcgrad.staged import Recording, Staged, kind_of
@@ -204,7 +204,7 @@ def _space_of(output: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
 
 def zero_of(output: Any) -> Any:
     """A value like an output of a program."""
-    kind = output.kind if type(output) is Variable else type(output)
+    kind = type_of(output)
     shape, dtype = _space_of(output)
     return np.zeros(shape, dtype) if kind is np.ndarray else kind(0)
 

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable
+from funcgrad.instructions import Instruction, Variable, type_of
 from funcgrad.numbers import as_kind, picked
 from funcgrad.primitive import EXPRESSIONS, SCALARS
 from funcgrad.transforms.compile.program import Program
@@ -98,7 +98,7 @@ class Scalars:
         if type(output) is not Variable or output.kind not in _REALS or instruction.options:
             return None
         for one in instruction.args:
-            if (one.kind if type(one) is Variable else type(one)) not in _REALS:
+            if type_of(one) not in _REALS:
                 return None
         function = instruction.function
         if function not in self._forms:

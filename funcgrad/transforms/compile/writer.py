@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable
+from funcgrad.instructions import Instruction, Variable, type_of
 from funcgrad.numbers import scalar_of
 from funcgrad.ops.indexing import elements_of
 from funcgrad.transforms.compile.scalars import Scalars
@@ -102,7 +102,7 @@ class Writer:
 
     def _call(self, instruction: Instruction) -> str:
         function, output = instruction.function, instruction.output
-        if output.kind in _NUMPY_NUMBERS and function in _SIGNS and all(_is_of_kind(one, output.kind) for one in instruction.args):
+        if output.kind in _NUMPY_NUMBERS and function in _SIGNS and all(type_of(one) is output.kind for one in instruction.args):
             return f" {_SIGNS[function]} ".join(map(self.text, instruction.args))  # a fifth of the time of the function
         method = self._method(instruction)
         if method is not None:
@@ -115,7 +115,7 @@ class Writer:
                 return f"{self._constant(function)}({', '.join(given)})"
             return self._plain_call(function, self._operands(instruction), options)
         given = [self.text(one) for one in instruction.args]
-        scalar = scalar_of(function, [one.kind if type(one) is Variable else type(one) for one in instruction.args])
+        scalar = scalar_of(function, [type_of(one) for one in instruction.args])
         if scalar is None or instruction.options:
             return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
         return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
@@ -230,10 +230,6 @@ def _is_dot(instruction: Instruction) -> bool:
     x, y = instruction.args
     are_matrices = len(x.shape) == 2 and len(y.shape) == 2 and x.dtype == y.dtype and x.dtype.char in "fdFD"
     return bool(are_matrices or (instruction.function is np.dot and x.shape != () != y.shape))
-
-
-def _is_of_kind(value: Any, kind: type) -> bool:
-    return value.kind is kind if type(value) is Variable else type(value) is kind
 
 
 def _as_array(number: float, dtype: np.dtype[Any]) -> np.ndarray | None:
