@@ -143,11 +143,6 @@ def is_same(found: Any, plain: Any) -> bool:
     return bool(found is plain or found == plain or found != found)
 
 
-def has_array(values: Any) -> bool:
-    """Whether an array or a scalar of NumPy's is among some arguments."""
-    return any(isinstance(one, (np.ndarray, np.generic)) or (isinstance(one, (tuple, list)) and has_array(one)) for one in values)
-
-
 _MAY_DRAW = ("scipy.", "funcgrad.ops.scipy.", "funcgrad.scipy.", "funcgrad.rules.")
 
 

@@ -63,6 +63,15 @@ class Variable:
         return self.kind in NUMBERS
 
 
+def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
+    """Another variable for values of the same kind."""
+    made = Variable.__new__(Variable)
+    made.kind = variable.kind
+    made.shape = variable.shape if shape is None else shape
+    made.dtype = variable.dtype if dtype is None else dtype
+    return made
+
+
 def type_of(value: Any) -> type:
     """The type that an argument or a result of a program has when it runs."""
     return value.kind if type(value) is Variable else type(value)
@@ -78,7 +87,7 @@ class Instruction:
         line: where in the user's code it comes from: file and number.
     """
 
-    __slots__ = ("args", "function", "line", "options", "output")
+    __slots__ = ("_inputs", "args", "function", "line", "options", "output")
 
     def __init__(
         self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], output: Any, line: Line | None
@@ -88,11 +97,14 @@ class Instruction:
         self.options = options
         self.output = output
         self.line = line
+        self._inputs: list[Variable] | None = None
 
     @property
     def inputs(self) -> list[Variable]:
         """The variables among its arguments."""
-        found: list[Variable] = []
+        if self._inputs is not None:
+            return self._inputs
+        found = self._inputs = []
         for one in self.args:
             if type(one) is Variable:
                 found.append(one)
@@ -122,13 +134,20 @@ def _collect(value: Any, found: list[Variable]) -> None:
             _collect(one, found)
 
 
+_ATOMS = frozenset({Variable, np.ndarray, np.float64, *NUMBERS, str, type(None), slice})
+"""Types of values with nothing in them."""
+
+
 def replaced(value: Any, by: Callable[[Any], Any], wanted: type) -> Any:
     """A structure of arguments with each value of a type replaced."""
     kind = type(value)
     if kind is wanted:
         return by(value)
     if kind is tuple or kind is list:
-        return kind(replaced(one, by, wanted) for one in value)
+        found = [by(one) if type(one) is wanted else one if type(one) in _ATOMS else replaced(one, by, wanted) for one in value]
+        return found if kind is list else tuple(found)
+    if kind in _ATOMS:
+        return value
     if kind is dict:
         return {key: replaced(one, by, wanted) for key, one in value.items()}
     if isinstance(value, tuple) and hasattr(value, "_fields"):

@@ -30,6 +30,9 @@ EXPRESSIONS: dict[Any, str] = {}
 FUNCTIONS: dict[str, Any] = {}
 """Name of each primitive -> the function that gives its value."""
 
+ELEMENTWISE: set[Any] = set()
+"""The functions of elementwise primitives."""
+
 _OWNERS: dict[str, str | None] = {}
 
 LATE: list[tuple[str, str]] = []
@@ -60,6 +63,8 @@ def declare(name: str, kind: str, function: Any) -> None:
         raise InputValueError(f"the primitive {name!r} is defined already, in {_OWNERS[name] or 'NumPy'}: choose another name")
     PRIMITIVES[name] = kind
     FUNCTIONS[name] = function
+    if kind == "elementwise":
+        ELEMENTWISE.add(function)
     _OWNERS[name] = owner
 
 

@@ -1,14 +1,16 @@
 """The staged value: what stands for a number or an array while `jit` records a program.
 
 It is a value, as a mapped one is: a tracer of `grad` may hold it, and so may a mapped value. Every function of NumPy that meets it becomes
-an instruction of the program, and gives staged values. Each knows what the function gave for the arguments of the first call; that says
-shapes and dtypes without a second table of how they come about, but nobody may decide by it: a program serves other arguments too.
+an instruction of the program, and gives staged values. What these are like, shapes and dtypes say (`funcgrad.forms`), or else what the
+function gives for the arguments of the first call: that is found out where a function needs it, but nobody may decide by it: a program
+serves other arguments too.
 
 Owns the recording: which calls become which instructions. What is made of them belongs to `funcgrad.transforms.compile`.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
@@ -20,8 +22,6 @@ from funcgrad.dependence import (
     OF_SOME_VALUES,
     check_form,
     evaluated,
-    has_array,
-    is_same,
     is_view_of_writeable,
     line,
     of_form,
@@ -29,9 +29,12 @@ from funcgrad.dependence import (
     refuse_shapes,
 )
 from funcgrad.errors import ConcretizationError
+from funcgrad.forms import MOVING, Forms, answer_of, stand_in
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.numbers import COMPARED, INTEGERS, as_kind, on_numbers, scalar_of
+from funcgrad.numbers import COMPARED, INTEGERS, on_numbers
+from funcgrad.own_calls import OwnCalls
 from funcgrad.primitive import SCALARS
+from funcgrad.samples import Pending, PendingOne, made_up_for, sample_of
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
@@ -80,7 +83,8 @@ class Recording:
         self.watched: list[Staged] = []
         self.holds = Holds()
         self.instead: Recording | None = None
-        self._inside: set[Any] = set()
+        self._own = OwnCalls(Staged, self._apart)
+        self._forms = Forms(Staged)
 
     def input(self, value: Any) -> Staged:
         """A staged value for an argument of the program."""
@@ -92,28 +96,28 @@ class Recording:
             return self.instead.call(function, args, options)
         len(self.scope.records)  # raises where the recording has ended
         if function in OF_SHAPES:
-            return function(*replaced(args, _value, Staged), **replaced(options, _value, Staged))
+            return function(*replaced(args, stand_in, Staged), **replaced(options, stand_in, Staged))
         check_form(function, args, options, self.scope.name, Staged)
-        if type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in self._inside:
-            found = self._in_parts(function, args, options)
+        is_own = type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in MOVING
+        if is_own and function not in self._own.inside:
+            found = self._own.made(function, args, options, self.instructions, self.watched)
             if found is not NotImplemented:
                 return found
         of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
         if of_scipy:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
-        values, named = replaced(args, _value, Staged), replaced(options, _value, Staged)
-        scalar = None if options else scalar_of(function, list(map(type, values)))
-        answer = evaluated(function, values, named) if scalar is None else on_numbers(function, scalar, values)
-        if type(answer) in (np.float64, np.complex128, np.int64) and function is not as_kind and not has_array(values):
-            answer = answer.item()
-        if function is np.where and type(answer) is np.ndarray and not answer.shape and all(type(one) in NUMBERS for one in values[1:]):
-            answer = answer.item()
-        if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
-            return answer
-        made = self._staged(answer)
-        output = _target(made)
-        args, options = replaced(replaced((args, options), _variable, Staged), self._constant, np.ndarray)
-        self.instructions.append(Instruction(function, args, options, output, line()))
+        args = replaced(args, self._constant, np.ndarray)
+        options = replaced(options, self._constant, np.ndarray) if options else options
+        form = self._forms.of(function, args, options)
+        if form is None:
+            answer = answer_of(function, evaluated, replaced(args, sample_of, Staged), replaced(options, sample_of, Staged))
+            if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
+                return answer
+            made = self._staged(answer)
+        else:
+            made = self._expected(form, Pending(function, args, options))
+        given = replaced(args, _variable, Staged), replaced(options, _variable, Staged) if options else options
+        self.instructions.append(Instruction(function, *given, _target(made), line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
 
     def _looked_at(self, made: Any, name: str) -> Any:
@@ -123,41 +127,32 @@ class Recording:
             return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
         if made is None or made.is_number:
             return made
-        variable = Variable(made._value)
+        variable = Variable(made._sample)
         args = made._variable, name, f"{made.dtype}{list(made.shape)}"
         self.instructions.append(Instruction(of_form, args, {}, variable, line()))
-        return Staged(made._value, variable, self)
+        return Staged(made._sample, variable, self)
 
     def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
         if self.instead is not None:
             return self.instead.call(function, args, {})  # type: ignore[no-any-return]
         len(self.scope.records)
-        answer = on_numbers(function, scalar, [one._value if type(one) is Staged else one for one in args])
-        variable = Variable(answer)
+        values = [one._sample if type(one) is Staged else one for one in args]
+        sample: Any
+        if isinstance(values[0], Pending) or isinstance(values[1], Pending):
+            sample, variable = Pending(function, args, {}), Variable(function in _COMPARISONS or 1.0)
+        else:  # its value at once takes less than what it would take to find it later
+            sample = on_numbers(function, scalar, values)
+            variable = Variable(sample)
         given = tuple([one._variable if type(one) is Staged else one for one in args])
         self.instructions.append(Instruction(function, given, {}, variable, line()))
-        return Staged(answer, variable, self)
+        return Staged(sample, variable, self)
 
-    def _in_parts(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """A call of a function of our own as the calls of NumPy's that it makes; NotImplemented where it needs to see plain values."""
-        before = len(self.instructions)
-        self._inside.add(function)
-        try:
-            found = function(*args, **options)
-        except Exception:
-            del self.instructions[before:]
-            return NotImplemented
-        finally:
-            self._inside.discard(function)
-        try:
-            plain = replaced(evaluated(function, replaced(args, _value, Staged), replaced(options, _value, Staged)), _value, Staged)
-        except Exception:
-            return found  # staged values that it closes over do not go together with plain arguments
-        if is_same(replaced(found, _value, Staged), plain):
-            return found
-        del self.instructions[before:]
-        return NotImplemented
+    def _apart(self, function: Any) -> Callable[[Staged], Staged]:
+        """A recording of which nothing is kept, inside of a function."""
+        apart = Recording(self.scope, self.is_careful)
+        apart._own.inside = self._own.inside | {function}
+        return lambda one: Staged(made_up_for(one), one._variable, apart)
 
     def _constant(self, array: np.ndarray) -> np.ndarray:
         """An array as it is now: code may go on writing into it, which later calls must not see."""
@@ -166,6 +161,16 @@ class Recording:
         if array.size and not any(array.strides):  # one number everywhere
             return np.broadcast_to(np.array(array.flat[0], array.dtype), array.shape)
         return np.array(array) if array.nbytes <= COPIED_BYTES else self.holds.add(array)
+
+    def _expected(self, form: Any, sample: Pending) -> Any:
+        """What a call gives, of which no more is known than what it is like."""
+        if type(form) is Variable:
+            return Staged(sample, form, self)
+        answers: list[Any] = []
+        pairs = enumerate(form)
+        return tuple(
+            [Staged(PendingOne(sample, n, answers), one, self) if type(one) is Variable else self._staged(one) for n, one in pairs]
+        )
 
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
@@ -188,10 +193,6 @@ def _target(made: Any) -> Any:
 def _writeable(constant: np.ndarray) -> np.ndarray:
     """A constant as SciPy takes it: some of its functions want to be allowed to write into what they only read."""
     return constant if constant.flags.writeable else np.array(constant)
-
-
-def _value(staged: Staged) -> Any:
-    return staged._value
 
 
 def _variable(staged: Staged) -> Any:
@@ -219,10 +220,10 @@ def check_shape(name: str, *values: Any) -> None:
 class Staged(Many):
     """A number or an array of a program that is being recorded: shape, dtype and operators are NumPy's."""
 
-    __slots__ = ("_recording", "_value", "_variable")
+    __slots__ = ("_recording", "_sample", "_variable")
 
-    def __init__(self, value: Any, variable: Variable, recording: Recording) -> None:
-        self._value = value
+    def __init__(self, sample: Any, variable: Variable, recording: Recording) -> None:
+        self._sample = sample
         self._variable = variable
         self._recording = recording
         self._scope = recording.scope
@@ -249,7 +250,7 @@ class Staged(Many):
     @property
     def size(self) -> int:
         """The number of elements."""
-        return int(np.prod(self._variable.shape, dtype=int))
+        return math.prod(self._variable.shape)
 
     @property
     def dtype(self) -> np.dtype[Any]:
@@ -273,7 +274,7 @@ class Staged(Many):
 
     def stand_in(self) -> np.ndarray:
         """An array that has its shape, dtype and layout alone."""
-        return np.empty_like(self._value)
+        return np.empty_like(sample_of(self))
 
     def watch(self) -> None:
         """It is a derivative by plain rules: a NaN in it means that strong zeros are needed."""

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
+from funcgrad.forms import MOVING
 from funcgrad.mapped import OPEN, TRACERS, Mapped, is_mapped, lined_up, mapping_of
 from funcgrad.ops.structural import normalized, normalized_axes
 from funcgrad.primitive import register_all
@@ -103,6 +104,9 @@ def scattered(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = Fals
     else:
         np.add.at(out, index, x)
     return out
+
+
+MOVING.update((elements_of, scattered))
 
 
 def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:

@@ -13,10 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable, replaced
+from funcgrad.instructions import Instruction, Variable, copied, replaced
 from funcgrad.ops.operators import in_kind
 from funcgrad.transforms.compile.blocks import SMALLEST
-from funcgrad.transforms.compile.program import Program, copied, is_like
+from funcgrad.transforms.compile.program import Program, is_like
 from funcgrad.transforms.compile.shapes import SHAPES
 
 _COMMUTATIVE = frozenset({np.add, np.multiply, np.maximum, np.minimum, np.equal, np.not_equal})

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.instructions import NUMBERS
+from funcgrad.instructions import NUMBERS, Variable, copied
 from funcgrad.rules.values import shape_of
 from funcgrad.staged import Staged, kind_of
 from funcgrad.tracer import Tracer
@@ -57,7 +57,7 @@ def _chosen(name: str, index: Staged, branches: Sequence[Branch], values: Sequen
     if not any(type(one) is Tracer for one in values):
         return _recorded(name, index, branches, values, others)
     function = custom_jvp(lambda *values: _chosen(name, index, branches, values, others))
-    function._name = name
+    function._name, function._rule.strong = name, None  # transforms make its rules, and keep exact zeros themselves
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         return _chosen(name, index, [_pushed(one) for one in branches], [*primals, *tangents], others)
@@ -133,6 +133,11 @@ class SwitchRun:
         return "\n".join(
             f"# {one.name}, branch {n}\n{code.text}" for n, (one, code) in enumerate(zip(self.branches, self._codes, strict=True))
         )
+
+    def form(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Variable, ...]:
+        """What results are like."""
+        found = [copied(one) if type(one) is Variable else Variable(one) for one in self.branches[0].outputs]
+        return (Variable(0.0), *found) if self._is_watched else tuple(found)
 
     def __call__(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Any, ...]:
         """Run the branch of that number."""

@@ -17,9 +17,10 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Trail, Variable, type_of
+from funcgrad.instructions import NUMBERS, Trail, Variable, copied, type_of
 from funcgrad.mapped import LAYERS, traced_in
 from funcgrad.numbers import as_kind
+from funcgrad.samples import sample_of
 from funcgrad.staged import Recording, Staged, kind_of
 from funcgrad.tape import Label, close_scope, open_scope, thread
 from funcgrad.tracer import Tracer
@@ -121,9 +122,9 @@ def staged_in(values: Any) -> Staged | None:
     return found
 
 
-def sample_of(value: Any) -> Any:
-    """The value at the first call."""
-    return value._value if type(value) is Staged else value
+def at_first(value: Any) -> Any:
+    """A value as it is at the first call."""
+    return sample_of(value) if type(value) is Staged else value
 
 
 def rank_of(kind: type) -> int:
@@ -160,7 +161,7 @@ class LoopRun:
         self, step: Program, test: Program | None, counts: tuple[int, int, int], rows: int, order: range | None, has_carries: bool
     ) -> None:
         self.__name__ = "loop" if test is None else "while_loop"
-        self.step, self.test, self.counts, self.order, self.has_carries = step, test, counts, order, has_carries
+        self.step, self.test, self.counts, self.rows, self.order, self.has_carries = step, test, counts, rows, order, has_carries
         self._is_watched = bool(step.watched)
         n_carry, n_ys, _ = counts
         outputs = step.outputs
@@ -174,6 +175,20 @@ class LoopRun:
         """The code."""
         codes = [self._code] if self._test is None else [self._test, self._code]
         return "\n".join(f"# {self.__name__}, {self.step.name}\n{one.text}" for one in codes)
+
+    def form(self, around: Sequence[Any], around_test: Sequence[Any], init: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...] | None:
+        """What results are like. As samples, trails are those of no steps."""
+        n_carry, n_ys, _ = self.counts
+        outputs = [one if type(one) is Variable else Variable(one) for one in self.step.outputs]
+        count = None if self.order is None else len(self.order)
+        if count is None and n_ys:
+            return None
+        kept: list[Any] = []
+        if self.has_carries:
+            kept = [Trail(one) for one in init] if count is None else [_stack_of(one, count) for one in outputs[:n_carry]]
+        ys = [_stack_of(one, count or 0) for one in outputs[n_carry : n_carry + n_ys]]
+        flag = [Variable(0.0)] if self._is_watched else []
+        return (*flag, *map(copied, outputs[:n_carry]), *ys, *map(copied, outputs[n_carry + n_ys :]), *kept)
 
     def __call__(self, around: Sequence[Any], around_test: Sequence[Any], init: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...]:
         """Run the loop."""
@@ -200,6 +215,12 @@ class LoopRun:
 
 def _space_of(output: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
     return (output.shape, output.dtype) if type(output) is Variable else (np.shape(output), np.asarray(output).dtype)
+
+
+def _stack_of(output: Variable, count: int) -> Variable:
+    made = copied(output, (count, *output.shape))
+    made.kind = np.ndarray
+    return made
 
 
 def zero_of(output: Any) -> Any:
@@ -236,7 +257,7 @@ def compiled_loop(
     step_alone = loop if test is None else loop.without_test()
     while True:
         with inside(outer, loop.name) as inner:
-            carry = [inner.input(sample_of(one)) for one in init]
+            carry = [inner.input(at_first(one)) for one in init]
             row = [inner.input(_row_of(x, order[0] if order else 0)) for x in xs]
             with (step_alone.first if is_first else step_alone.running)(consts) as step:
                 given: Any = step(list(carry), list(row))
@@ -264,7 +285,7 @@ def compiled_loop(
 def _tested(test: Loop, outer: Recording, consts: Leaves, init: Leaves, is_first: bool) -> tuple[Program, list[Staged]]:
     """The program of the test of a loop, and what it uses of the code around."""
     with inside(outer, test.name) as inner:
-        carry = [inner.input(sample_of(one)) for one in init]
+        carry = [inner.input(at_first(one)) for one in init]
         with (test.first if is_first else test.running)(consts) as step:
             given: Any = step(list(carry), [])
         output = inner.result(test.name, given[1][0])
@@ -273,5 +294,5 @@ def _tested(test: Loop, outer: Recording, consts: Leaves, init: Leaves, is_first
 
 def _row_of(x: Any, i: int) -> Any:
     """A row at the first call."""
-    x = sample_of(x)
-    return x.example if type(x) is Trail else x[i]
+    x = at_first(x)
+    return at_first(x.example) if type(x) is Trail else x[i]

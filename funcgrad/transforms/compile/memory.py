@@ -7,6 +7,7 @@ it: what it returns is fresh. A buffer is free again after the last use of all v
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import numpy as np
@@ -120,7 +121,7 @@ def planned(program: Program) -> Plan:
                         ended.remove(one)
                         break
             if memory is None:
-                memory = _memory(plan, free, int(np.prod(output.shape, dtype=int)) * output.dtype.itemsize)
+                memory = _memory(plan, free, math.prod(output.shape) * output.dtype.itemsize)
             memory_of[output] = memory
             slot = (memory, output.shape, output.dtype)
             if slot not in slots:
@@ -156,10 +157,14 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
 
 def _memory(plan: Plan, free: list[int], size: int) -> int:
     """A free memory of that size, or the smallest that is larger by half at most, or a new one."""
-    fitting = [(plan.sizes[one], -n, one) for n, one in enumerate(free) if size <= plan.sizes[one] <= size + size // 2]
-    if fitting:
-        _, place, best = min(fitting)  # of equal ones the last that was given free: it is in the cache
-        del free[-place]
-        return best
+    best = -1
+    for place in range(len(free) - 1, -1, -1):  # of equal ones the last that was given free: it is in the cache
+        found = plan.sizes[free[place]]
+        if found == size:
+            return free.pop(place)
+        if size < found <= size + size // 2 and (best < 0 or found < plan.sizes[free[best]]):
+            best = place
+    if best >= 0:
+        return free.pop(best)
     plan.sizes.append(size)
     return len(plan.sizes) - 1

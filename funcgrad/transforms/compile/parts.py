@@ -11,10 +11,10 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable
+from funcgrad.instructions import Instruction, Variable, copied
 from funcgrad.ops import elementwise, neural
 from funcgrad.ops.indexing import elements_of
-from funcgrad.transforms.compile.program import Program, copied
+from funcgrad.transforms.compile.program import Program
 
 
 class _Parts:

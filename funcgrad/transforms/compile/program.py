@@ -55,15 +55,6 @@ class Program:
         return "\n".join(lines)
 
 
-def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any = None) -> Variable:
-    """Another variable for values of the same kind."""
-    made = Variable.__new__(Variable)
-    made.kind = variable.kind
-    made.shape = variable.shape if shape is None else shape
-    made.dtype = variable.dtype if dtype is None else dtype
-    return made
-
-
 def is_like(value: Any, output: Variable) -> bool:
     """Whether a variable may stand for another one."""
     return type(value) is Variable and value.kind is output.kind and value.shape == output.shape and value.dtype == output.dtype

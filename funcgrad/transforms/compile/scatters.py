@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable
+from funcgrad.instructions import Instruction, Variable, copied
 from funcgrad.ops.indexing import scattered
-from funcgrad.transforms.compile.program import Program, copied
+from funcgrad.transforms.compile.program import Program
 
 _LARGEST = 10_000_000
 

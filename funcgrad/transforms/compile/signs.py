@@ -10,9 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.instructions import Instruction, Variable, replaced
+from funcgrad.instructions import Instruction, Variable, copied, replaced
 from funcgrad.transforms.compile.dead import without_dead_code
-from funcgrad.transforms.compile.program import Program, copied
+from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.subexpressions import with_common_subexpressions_merged
 
 _LONGEST = 3000
@@ -36,27 +36,34 @@ def _is_array(output: Any) -> bool:
 def _moved(program: Program) -> Program:
     moving = _Moving()
     for one in program.instructions:
-        args, options = replaced((one.args, one.options), moving.now, Variable)
+        if not moving.instead.keys().isdisjoint(one.inputs):
+            args, options = replaced((one.args, one.options), moving.now, Variable)
+            one = Instruction(one.function, args, options, one.output, one.line)
         rule = _RULES.get(one.function)
-        if rule is None or options or not _is_array(one.output):
-            moving.made.append(Instruction(one.function, args, options, one.output, one.line))
+        if rule is None or one.options or not _is_array(one.output):
+            moving.made.append(one)
         else:
-            rule(moving, one, *args)
+            rule(moving, one, *one.args)
     outputs, watched = replaced([program.outputs, program.watched], moving.now, Variable)
     return Program(program.name, program.inputs, moving.made, outputs, list(dict.fromkeys(watched)))
 
 
 class _Moving:
-    """A program while its negatives are moved."""
+    """A program while its negatives are moved.
+
+    Attributes:
+        made: its instructions.
+        instead: values that others stand for.
+    """
 
     def __init__(self) -> None:
         self.made: list[Instruction] = []
-        self._instead: dict[Variable, Variable] = {}
+        self.instead: dict[Variable, Variable] = {}
         self._of: dict[Variable, Variable] = {}
         self._known: dict[Any, Variable] = {}
 
     def now(self, one: Variable) -> Variable:
-        return self._instead.get(one, one)
+        return self.instead.get(one, one)
 
     def bare(self, value: Any, output: Variable) -> Variable | None:
         """What a value is the negative of."""
@@ -70,7 +77,7 @@ class _Moving:
         if known is output:
             self.made.append(Instruction(function, args, {}, output, one.line))
         elif output is one.output:
-            self._instead[output] = known
+            self.instead[output] = known
         return known
 
     def negative_of(self, x: Any, one: Instruction) -> None:
@@ -82,7 +89,7 @@ class _Moving:
     def negative(self, one: Instruction, x: Any) -> None:
         bare = self.bare(x, one.output)
         if bare is not None and bare.shape == one.output.shape and bare.kind is one.output.kind:
-            self._instead[one.output] = bare
+            self.instead[one.output] = bare
         else:
             self.negative_of(x, one)
 

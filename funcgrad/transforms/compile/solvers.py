@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad.staged import Staged
 from funcgrad.transforms.compile.code import Code
-from funcgrad.transforms.compile.loops import closed, inside, sample_of
+from funcgrad.transforms.compile.loops import at_first, closed, inside
 from funcgrad.transforms.compile.program import Program
 
 Function = Callable[..., Sequence[Any]]
@@ -91,7 +91,7 @@ def solved_by(
     """
     outer = of._recording
     programs, around = [], []
-    examples = [sample_of(one) for one in leaves]
+    examples = [at_first(one) for one in leaves]
     for f in functions:
         with inside(outer, name) as inner:
             given = [inner.input(one) for one in examples]
@@ -101,7 +101,7 @@ def solved_by(
         programs.append(program)
         around.append(used)
         if follows:
-            examples = [sample_of(one) for one in found]
+            examples = [at_first(one) for one in found]
     run = SolverRun(name, solve, programs)
     made = list(outer.call(run, (around, list(leaves)), {}))
     if run.is_watched:

@@ -1,0 +1,85 @@
+"""What the values of a program are for the arguments of its first call: found out when somebody asks, and kept.
+
+Owns the order in which the calls are made, and what stands for a value where any will do. Knows staged values by their `_sample` alone,
+which is the value, or pending.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.dependence import evaluated
+from funcgrad.forms import answer_of
+from funcgrad.instructions import replaced
+
+
+class Pending:
+    """The value that a call gives, which nobody has made yet."""
+
+    __slots__ = ("args", "function", "options")
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> None:
+        self.function, self.args, self.options = function, args, options
+
+    def answer(self, kind: type) -> Any:
+        """What the call gives. The samples of its arguments, of a type, are there."""
+        args, options = (replaced(one, lambda staged: staged._sample, kind) for one in (self.args, self.options))
+        return answer_of(self.function, evaluated, args, options)
+
+
+class PendingOne(Pending):
+    """One of several values that a call gives, all of which are found out together."""
+
+    __slots__ = ("answers", "place")
+
+    def __init__(self, of: Pending, place: int, answers: list[Any]) -> None:
+        super().__init__(of.function, of.args, of.options)
+        self.place, self.answers = place, answers
+
+    def answer(self, kind: type) -> Any:
+        """That value."""
+        if not self.answers:
+            self.answers += super().answer(kind)
+        return self.answers[self.place]
+
+
+def sample_of(staged: Any) -> Any:
+    """The value at the first call."""
+    if not isinstance(staged._sample, Pending):
+        return staged._sample
+    kind, waiting = type(staged), [staged]
+    while waiting:  # a long chain of calls is no deep recursion
+        one = waiting[-1]
+        pending = one._sample
+        if not isinstance(pending, Pending):
+            waiting.pop()
+            continue
+        before: list[Any] = []
+        replaced((pending.args, pending.options), before.append, kind)
+        before = [each for each in before if isinstance(each._sample, Pending)]
+        if before:
+            waiting += before
+            continue
+        one._sample = pending.answer(kind)
+    return staged._sample
+
+
+def made_up_for(staged: Any) -> Any:
+    """Some value of its kind, shape and dtype; the one at the first call if nothing must be computed for that."""
+    if not isinstance(staged._sample, Pending):
+        return staged._sample
+    variable = staged._variable
+    if variable.kind is not np.ndarray:
+        return variable.kind(1)
+    if math.prod(variable.shape) > _MANY:
+        return np.broadcast_to(_PATTERN[0].astype(variable.dtype), variable.shape)
+    return np.resize(_PATTERN, variable.shape).astype(variable.dtype)
+
+
+_MANY = 50_000
+"""Numbers: where there are more, one value stands for all."""
+_PATTERN = 1.0 + 0.5 * np.sin(np.arange(1009.0))
