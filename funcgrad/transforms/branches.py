@@ -37,7 +37,7 @@ def as_integer(what: str, value: Any) -> int:
     if type(plain) is Staged and plain.dtype.kind in "iu":
         raise ConcretizationError(
             f"{what} must be one integer, got a value of {plain._scope.name}, which may be any: name the argument in static_argnums, or "
-            "use while_loop, which may take any number of steps"
+            "use while_loop or fori_loop, which may take any number of steps"
         )
     if type(plain) is Mapped:
         raise ConcretizationError(
@@ -52,13 +52,15 @@ def as_integer(what: str, value: Any) -> int:
         raise InputTypeError(f"{what} must be an integer, got {got}{traced}") from None
 
 
-def mapped_integer(what: str, value: Any) -> Any:
-    """An integer, or an integer for each example (a mapped value).
+def any_integer(what: str, value: Any) -> Any:
+    """An integer, which may be one of a program that is being recorded (a staged value), or one for each example (a mapped value).
 
     Raises:
         InputTypeError: it is no integer.
     """
     plain: Any = raw(value) if OPEN else value
+    if type(plain) is Staged and plain.dtype.kind in "iu" and not plain.shape:
+        return plain
     if type(plain) is not Mapped:
         return as_integer(what, value)
     if plain.shape or plain.dtype.kind not in "iu":
@@ -186,13 +188,12 @@ def switch(index: Any, branches: Sequence[Callable[..., R]], *operands: Any) -> 
         raise InputValueError("switch needs at least one branch")
     for branch in branches:
         checked_function(branch, "switch")
-    number = raw(index)
-    if OPEN and type(number) is Staged and number.dtype.kind in "iu" and not number.shape:
-        decided: R = branched("switch", number, branches, operands)
-        return decided
-    n: Any = mapped_integer("switch: index", index)
+    n: Any = any_integer("switch: index", index)
     if type(n) is int:
         return branches[min(max(n, 0), len(branches) - 1)](*operands)
+    if type(n) is Staged:
+        decided: R = branched("switch", n, branches, operands)
+        return decided
     found: R = quietly(branches[0], *operands)
     for k, branch in enumerate(branches[1:], 1):
         found = chosen("switch", n >= k, quietly(branch, *operands), found)

@@ -15,12 +15,13 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
-from funcgrad.mapped import Mapped, inmost, is_any
+from funcgrad.mapped import OPEN, Mapped, inmost, is_any
 from funcgrad.rules.scopes import in_scope_of
+from funcgrad.rules.values import raw
 from funcgrad.silence import quietly
 from funcgrad.staged import Staged
 from funcgrad.transforms.arguments import checked_function, named
-from funcgrad.transforms.branches import as_integer, checked_condition, chosen, is_true, mapped_integer
+from funcgrad.transforms.branches import any_integer, as_integer, checked_condition, chosen, is_true
 from funcgrad.transforms.calls import own, readonly
 from funcgrad.transforms.carries import KEPT_BYTES, NO_TREE, Code, WidenedError, space_of
 from funcgrad.transforms.policies import Policy
@@ -165,8 +166,8 @@ def _known(treedef: tree.TreeDef | None) -> tree.TreeDef:
 def _empty(loop: Code, init: Leaves, xs: Leaves) -> Any:
     """The ys of no steps, of the shapes and dtypes that a step on zeros has."""
     gathered = Gathered(1, False)
-    with in_scope_of(()):
-        consts, carry, zeros = plain(loop.captured), plain(init), [np.zeros((1, *one.shape[1:]), one.dtype) for one in xs]
+    consts, carry, zeros = plain(loop.captured), plain(init), [np.zeros((1, *one.shape[1:]), one.dtype) for one in xs]
+    with in_scope_of([*consts, *carry]):
         try:
             quietly(loop.run, consts, carry, zeros, range(1), gathered, True)
         except WidenedError as wider:
@@ -180,9 +181,10 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     Args:
         lower: the first i, an integer.
         upper: the end, an integer; if it is not above lower, nothing is run. Where `vmap` maps lower or upper, steps are made, without
-            warnings, until all examples are done; those that are done before keep their val.
-        body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int, or mapped
-            where lower is. It may close over traced values.
+            warnings, until all examples are done; those that are done before keep their val. In `jit` both may be arguments; the loop
+            is as a `while_loop` then.
+        body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int, or what
+            lower is. It may close over traced values.
         init_val: the first val.
 
     Returns:
@@ -200,8 +202,12 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     """
     checked_function(body_fun, "fori_loop")
     name = f"fori_loop of {named(body_fun)}"
-    first, end = mapped_integer(f"{name}: lower", lower), mapped_integer(f"{name}: upper", upper)
+    first, end = any_integer(f"{name}: lower", lower), any_integer(f"{name}: upper", upper)
     lasts = end - first
+    if type(inmost(lasts)) is Staged:
+        goes_on, once_more = lambda val: val[0] < end, lambda val: (val[0] + 1, body_fun(val[0], val[1]))
+        last: R = _until(name, goes_on, once_more, (first, init_val))[1]
+        return last
     if type(lasts) is Mapped:  # without examples one step, to learn the shapes
         numbers = range(int(np.max(inmost(lasts), initial=not inmost(lasts).size)))
         once = lambda carry, n: (_continued(name, lasts > n, body_fun, carry, first + n), None)
@@ -252,7 +258,11 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     """
     checked_function(cond_fun, "while_loop")
     checked_function(body_fun, "while_loop")
-    name = f"while_loop of {named(body_fun)}"
+    return _until(f"while_loop of {named(body_fun)}", cond_fun, body_fun, init_val)
+
+
+def _until(name: str, cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_val: R) -> R:
+    """The loop of that name that ends itself."""
     leaves, carry_tree = tree.flatten(init_val)
 
     def once(carry: Any, x: None) -> tuple[Any, None] | None:
@@ -271,7 +281,8 @@ def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_va
     tried: list[bool] = []
 
     def again(carry: Any, x: None) -> tuple[Any, None]:
-        return body_fun(carry), None
+        goes_on = asks(carry) if OPEN else True
+        return (_continued(name, goes_on, body_fun, carry) if type(raw(goes_on)) is Mapped else body_fun(carry)), None
 
     def asks(carry: Any) -> Any:
         return checked_condition(f"{name}: cond_fun", cond_fun(carry))

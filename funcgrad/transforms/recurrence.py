@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.mapped import LAYERS, OPEN, Mapped, contents, mapping_of
+from funcgrad.mapped import OPEN, mapping_of
 from funcgrad.replay import follow
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
@@ -122,34 +122,37 @@ def _of_examples(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool,
     """What a loop of mapped values gives, as one of all examples; None where it is to be run step by step."""
     values = [*(one for part in parts for one in part), *loop.mapped]
     mapping = mapping_of(*values)
-    if mapping is None or not isinstance(order, range) or len(order) < 2 or loop.test() is not None:
+    count = _count_of(loop, order)
+    if mapping is None or (count is not None and count < 2):
         return None
-    if any(type(one) is Mapped and one._scope is not mapping for value in values if type(value) in LAYERS for one in contents(value)):
-        return None  # of several mappings
-    before, gathered = loop.state(), Gathered(len(order), has_carries)
+    before, gathered = loop.state(), Gathered(count, has_carries)
     try:
         carry, ys, sums, carries = of_examples(scanned, loop, parts, order, has_carries, is_first, mapping)
     except ConcretizationError:
         loop.restart(before)
         return None
-    gathered.take_whole(len(order), ys, sums, carries)
+    gathered.take_whole(1 if count is None else count, ys, sums, carries)
     return carry, gathered
+
+
+def _count_of(loop: Loop, order: Any) -> int | None:
+    """How many steps there are; None where a program finds that out."""
+    return len(order) if isinstance(order, range) and loop.test() is None else None
 
 
 def _compiled(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is_first: bool) -> tuple[Leaves, Gathered] | None:
     """What a loop of staged values gives; None where it is to be run step by step, as its steps depend on values."""
     consts, init, xs = parts
-    ends_itself = loop.test() is not None
     if mapping_of(*consts, *init, *xs, *loop.mapped) is not None:
         return _of_examples(loop, parts, order, has_carries, is_first)
-    if not (ends_itself or order is None or len(order) > 1):
+    count = _count_of(loop, order)
+    if count is not None and count < 2:
         return None
-    count = None if ends_itself or order is None else len(order)
     before, gathered = loop.state(), Gathered(count, has_carries)
     try:
         carry, ys, sums, carries = compiled_loop(loop, consts, init, xs, None if count is None else order, has_carries, is_first)
     except ConcretizationError:
-        if ends_itself or order is None:
+        if count is None:
             raise
         loop.restart(before)
         return None

@@ -195,6 +195,16 @@ def test_a_carry_that_is_no_number_is_written_out():
         until(1.0)
 
 
+@pytest.mark.parametrize("rows", [np.zeros((0, 3)), np.zeros((1, 3))])
+def test_no_steps(rows: Any):
+    f = lambda x: scan(lambda c, r: (c * r, c * x), x, rows)
+    total = lambda x: np.sum(f(x)[0] ** 2) + np.sum(f(x)[1] * x)
+    for g in (f, value_and_grad(total), hessian(total), lambda x: jvp(f, (x,), (x * x,))):
+        assert_compiles(g, H)
+    for g in (vmap(f), vmap(value_and_grad(total))):
+        assert_compiles(g, np.stack([H, H * 2.0]))
+
+
 def test_results_are_fresh():
     program = jit(lambda h, xs: scan(lambda h, x: (h, x), h, xs))
     h, xs = H.copy(), XS.copy()
@@ -346,6 +356,18 @@ def test_strong_zeros_in_a_branch():
                 assert program(x, y) == f(x, y)
 
 
+def test_strong_zeros_around_what_a_branch_closes_over():
+    def f(x: Any) -> Any:
+        return np.sum(cond(x[1] > 0.5, lambda: np.where(x > 0.0, np.sqrt(x), 0.0) * x[1], lambda: x))
+
+    x = np.array([0.0, 1.0, 4.0])
+    for g in (jit(grad(f)), grad(jit(f)), jit(grad(jit(f)))):  # sqrt(x) x1: 0.5 x1 / sqrt(x), and the sum of the square roots for x1
+        np.testing.assert_allclose(g(x), [0.0, 3.5, 0.25], rtol=1e-14)
+    for h in (jit(hessian(f)), hessian(jit(f))):
+        np.testing.assert_allclose(h(x), [[0.0, 0.0, 0.0], [0.0, 0.75, 0.25], [0.0, 0.25, -0.03125]], rtol=1e-14)
+    assert jit(lambda x: jvp(f, (x,), (np.ones(3),))[1])(x) == pytest.approx(3.75, rel=1e-14)
+
+
 def test_only_the_chosen_branch_runs():
     once: Any = jit(lambda x: cond(np.sum(x) > 0.0, lambda y: np.sin(x), lambda y: np.cos(y) + np.sin(x), x))
     often: Any = jit(lambda x: fori_loop(0, 9, lambda i, c: cond(np.sum(x) > c, lambda: np.sum(np.sin(x)), lambda: c), 0.5))
@@ -382,12 +404,3 @@ def test_the_program_of_mapped_loops_does_not_grow():
     for each in (f, g, lambda h, xs: vmap(grad(lambda h: np.sum(scan(lambda h, x: (np.tanh(W @ h + x), None), h, xs)[0])))(h)):
         program: Any = jit(each)
         assert len({len(program.source(MANY, np.ones((n, 3)))) for n in (5, 50)}) == 1
-
-
-def test_numbers_of_steps_that_depend_on_values():
-    with pytest.raises(ConcretizationError, match=r"upper must be one integer.*static_argnums.*while_loop"):
-        jit(lambda n: fori_loop(0, n, lambda i, c: c + i, 0))(5)
-    doubled = vmap(lambda x: while_loop(lambda c: c < 10.0, lambda c: c * 2.0, x))
-    np.testing.assert_array_equal(doubled(np.array([3.0, 5.0])), [12.0, 10.0])
-    with pytest.raises(ConcretizationError, match=r"depends on the example.*fori_loop"):
-        jit(doubled)(np.array([3.0, 5.0]))
