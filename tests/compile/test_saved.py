@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from funcgrad import grad, jit, load, nn, optim, value_and_grad
+from funcgrad import cond, fori_loop, grad, jit, load, nn, optim, scan, tree, value_and_grad, while_loop
 from funcgrad.errors import InputTypeError, InputValueError
 
 X = np.array([0.3, 0.5, 0.9])
@@ -94,6 +94,36 @@ def test_a_whole_training_step():
         assert type(found["b"]) is float
         assert found["b"] == wanted["b"]
         np.testing.assert_array_equal(found["w"], wanted["w"])
+
+
+def of_loops(x: Any) -> Any:
+    last, ys = scan(lambda c, row: (np.tanh(c * row) + x, np.sum(c)), x, np.arange(6.0).reshape(2, 3), reverse=True)
+    grown = while_loop(lambda y: np.sum(y) < 50.0, lambda y: cond(y[0] > 4.0, lambda: y + 9.0, lambda: np.abs(y) + 1.0 + x * x), last)
+    return np.sum(grown * ys[0]) + fori_loop(0, 4, lambda i, t: t * x[1] + fori_loop(0, i, lambda j, s: s + x[0], t), 0.5)
+
+
+@pytest.mark.parametrize("f", [of_loops, grad(of_loops), value_and_grad(lambda x: of_loops(x * x))])
+def test_loops_and_branches(f: Any):
+    program = jit(f)
+    program(X)
+    loaded = through_a_file(program)
+    for x in (X, X * 3.0, X - 0.7):
+        for one, other in zip(tree.leaves(loaded(x)), tree.leaves(program(x)), strict=True):
+            np.testing.assert_array_equal(one, other)
+
+
+def test_loops_with_strong_zeros():
+    f = lambda x: np.sum(scan(lambda c, r: (c + np.where(x > 0, np.log(x), 0.0) * r, None), x, np.arange(3.0))[0])
+    program = jit(grad(f))
+    program(X)
+    loaded = through_a_file(program)
+    np.testing.assert_array_equal(loaded(np.array([0.0, 2.0, 4.0])), [1.0, 2.5, 1.75])
+
+
+def test_numbers_of_steps():
+    program = jit(lambda n, x: fori_loop(0, n, lambda i, y: y * x[i], 1.0))
+    program(2, X)
+    assert through_a_file(program)(3, X) == X[0] * X[1] * X[2]
 
 
 def test_results_of_linear_algebra():
@@ -201,6 +231,17 @@ def test_no_other_function_is_looked_for(name: str):
         lambda program: program["inputs"][0].__setitem__(1, "int"),
         lambda program: program.pop("outputs"),
         lambda program: program.update(outputs=[{"v": 77}]),
+        lambda program: program["instructions"][0].__setitem__(0, {"loop": [None, None, [0, 0, 0], 0, [0, 1, 1], False]}),
+        lambda program: program["instructions"][0].__setitem__(
+            0, {"loop": [json.loads(json.dumps(program)), None, ["0", 0, 0], 0, [0, 1, 1], False]}
+        ),
+        lambda program: program["instructions"][0].__setitem__(
+            0, {"loop": [json.loads(json.dumps(program)), None, [0, 0, 0], 0, [0, 1.5], False]}
+        ),
+        lambda program: program["instructions"][0].__setitem__(0, {"switch": [None]}),
+        lambda program: program["instructions"][0].__setitem__(0, {"switch": 1}),
+        lambda program: program["instructions"][0].__setitem__(0, {"other": 1}),
+        lambda program: program["instructions"][0].__setitem__(0, {}),
     ],
 )
 def test_damaged_content(change: Any):

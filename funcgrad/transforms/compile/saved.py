@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import contextlib
 import functools
-import importlib
 import json
 import keyword
 import math
+import operator
 import os
-import sys
 import zipfile
 import zlib
 from collections.abc import Callable, Sequence
@@ -23,72 +22,26 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.instructions import NUMBERS, Instruction, Variable
-from funcgrad.primitive import FUNCTIONS
+from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable
+from funcgrad.transforms.compile.branches import SwitchRun
 from funcgrad.transforms.compile.code import Code
+from funcgrad.transforms.compile.loops import LoopRun
+from funcgrad.transforms.compile.names import function_of, name_of, named_tuple
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.programs import passed
 
 FORMAT = "funcgrad program 1"
-_MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
-_METHODS = ("reduce", "accumulate", "reduceat", "outer")
-_KINDS: dict[str, type] = {one.__name__: one for one in NUMBERS}
+_KINDS: dict[str, type] = {one.__name__: one for one in (*NUMBERS, Trail)}
 
 _TYPES: dict[str, type] = {one.__name__: one for one in (np.ndarray, *NUMBERS, *(np.dtype(char).type for char in "?bhilqBHILQefdgFDG"))}
 
+_DAMAGES = (
+    *(ValueError, LookupError, TypeError, AttributeError, EOFError, NotImplementedError, RecursionError, SyntaxError),
+    *(zipfile.BadZipFile, zlib.error),
+)
+"""What reading a damaged file raises."""
+
 Saved = tuple[tree.TreeDef, tree.TreeDef, Program, Program | None]
-
-# ------------------------------------------------------------------------------------------------ functions
-
-
-def _name_of(function: Any) -> str | None:
-    """What a function is called in a file; None for one that cannot be found again."""
-    owner, name = getattr(function, "__self__", None), getattr(function, "__name__", "")
-    if isinstance(owner, np.ufunc) and name in _METHODS:
-        found = _name_of(owner)
-        return found and f"{found}.{name}"
-    for module in _MODULES:
-        if name and _in_module(module, name) is function:
-            return f"{module}:{name}"
-    for primitive, its_function in FUNCTIONS.items():
-        if its_function is function:
-            return f"funcgrad:{primitive}"
-    return None
-
-
-def _in_module(module: str, name: str) -> Any:
-    """A function of a module: nothing else is looked for in a file's name."""
-    try:
-        found = getattr(importlib.import_module(module), name, None)
-    except ImportError:
-        return None
-    is_known = isinstance(found, np.ufunc) or (module != "scipy.special" and hasattr(found, "_implementation"))
-    return found if is_known else None
-
-
-def _function_of(name: str) -> Callable[..., Any]:
-    """The function that a file names.
-
-    Raises:
-        InputValueError: there is no such one.
-    """
-    module, _, rest = name.partition(":")
-    called, _, method = rest.partition(".")
-    found = FUNCTIONS.get(rest) if module == "funcgrad" else _in_module(module, called) if module in _MODULES else None
-    if found is not None and method and module != "funcgrad":
-        found = getattr(found, method, None) if isinstance(found, np.ufunc) and method in _METHODS else None
-    if not callable(found):
-        raise InputValueError(f"load: this version has no function {name!r}, which a program of the file calls")
-    return found  # type: ignore[no-any-return]
-
-
-def _named_tuple(module: Any, name: Any) -> Any:
-    """A named tuple of funcgrad's optimizers or of NumPy's linear algebra; None if there is no such one."""
-    if not isinstance(module, str) or not isinstance(name, str) or not module.startswith(("funcgrad.optim", "numpy.linalg")):
-        return None
-    found = getattr(sys.modules.get(module), name, None)
-    return found if isinstance(found, type) and issubclass(found, tuple) and hasattr(found, "_fields") else None
-
 
 # ------------------------------------------------------------------------------------------------ writing
 
@@ -102,29 +55,40 @@ class _Writer:
     def program(self, program: Program | None) -> Any:
         if program is None:
             return None
-        self._variables = {}
-        return {
+        around, self._variables = self._variables, {}
+        data = {
             "name": program.name,
             "inputs": [self.variable(one) for one in program.inputs],
             "instructions": [self.instruction(one) for one in program.instructions],
             "outputs": [self.value(one) for one in program.outputs],
             "watched": [self._variables[one] for one in program.watched],
         }
+        self._variables = around
+        return data
 
     def variable(self, variable: Variable | None) -> Any:
         if variable is None:
             return None
         number = self._variables.setdefault(variable, len(self._variables))
-        kind = variable.kind.__name__ if variable.is_number else "array" if variable.kind is np.ndarray else "scalar"
+        is_named = variable.is_number or variable.kind is Trail
+        kind = variable.kind.__name__ if is_named else "array" if variable.kind is np.ndarray else "scalar"
         return [number, kind, list(variable.shape), variable.dtype.str]
 
     def instruction(self, one: Instruction) -> Any:
-        name = _name_of(one.function)
-        if name is None:
-            called = getattr(one.function, "__qualname__", one.function)
-            raise InputValueError(f"jit of {self._name}: a step cannot be saved: {called!s:.80}")
         args, options = [self.value(each) for each in one.args], [[key, self.value(each)] for key, each in one.options.items()]
-        return [name, args, options, self.output(one.output)]
+        return [self.function(one.function), args, options, self.output(one.output)]
+
+    def function(self, function: Any) -> Any:
+        if type(function) is LoopRun:
+            programs = [self.program(function.step), self.program(function.test)]
+            return {"loop": [*programs, list(function.counts), function.rows, self.value(function.order), function.has_carries]}
+        if type(function) is SwitchRun:
+            return {"switch": [self.program(one) for one in function.branches]}
+        name = name_of(function)
+        if name is None:
+            called = getattr(function, "__qualname__", getattr(function, "__name__", function))
+            raise InputValueError(f"jit of {self._name}: a step cannot be saved: {called!s:.80}")
+        return name
 
     def output(self, output: Any) -> Any:
         return {"several": [self.output(one) for one in output]} if type(output) is tuple else self.variable(output)
@@ -141,8 +105,8 @@ class _Writer:
             return {"c": [repr(value.real), repr(value.imag)]}
         if kind in (tuple, list):
             return {"t" if kind is tuple else "l": [self.value(one) for one in value]}
-        if kind is slice:
-            return {"s": [self.value(one) for one in (value.start, value.stop, value.step)]}
+        if kind is slice or kind is range:
+            return {"s" if kind is slice else "r": [self.value(one) for one in (value.start, value.stop, value.step)]}
         if value is Ellipsis:
             return {"e": 0}
         if value is np._NoValue:
@@ -166,7 +130,7 @@ class _Writer:
             return None
         if type(value) in (tuple, list):
             return {"t" if type(value) is tuple else "l": [self._skeleton(one) for one in value]}
-        if isinstance(value, tuple) and _named_tuple(type(value).__module__, type(value).__name__) is type(value):
+        if isinstance(value, tuple) and named_tuple(type(value).__module__, type(value).__name__) is type(value):
             return {"n": [type(value).__module__, type(value).__name__, [self._skeleton(one) for one in value]]}
         if type(value) is dict and all(type(key) in (str, int) for key in value):
             return {"d": [[key, self._skeleton(one)] for key, one in value.items()]}
@@ -210,19 +174,25 @@ class _Reader:
     def program(self, data: Any) -> Program | None:
         if data is None:
             return None
-        self._variables = {}
+        around, self._variables = self._variables, {}
         inputs = [self.variable(one) for one in data["inputs"]]
         instructions = [self.instruction(one) for one in data["instructions"]]
         outputs = [self.value(one) for one in data["outputs"]]
-        return Program(str(data["name"]), inputs, instructions, outputs, [self._variables[n] for n in data["watched"]])
+        watched = [self._variables[n] for n in data["watched"]]
+        self._variables = around
+        return Program(str(data["name"]), inputs, instructions, outputs, watched)
 
     def variable(self, data: Any) -> Any:
         if data is None:
             return None
         number, kind, shape, dtype = data
-        dtype = _number_type(dtype)
-        example: Any = np.broadcast_to(np.zeros((), dtype), shape) if kind == "array" else np.zeros((), dtype)[()]
-        variable = Variable(example if kind in ("array", "scalar") else _KINDS[kind](0))
+        example: Any
+        if kind in ("array", "scalar"):
+            dtype = _number_type(dtype)
+            example = np.broadcast_to(np.zeros((), dtype), shape) if kind == "array" else np.zeros((), dtype)[()]
+        else:
+            example = _KINDS[kind](0)
+        variable = Variable(example)
         if kind == "array":
             variable.kind = np.ndarray
         if number in self._variables:
@@ -231,11 +201,30 @@ class _Reader:
         return variable
 
     def instruction(self, data: Any) -> Instruction:
-        name, args, options, output = data
+        function, args, options, output = data
         if not all(isinstance(key, str) and key.isidentifier() and not keyword.iskeyword(key) for key, _ in options):
             raise ValueError("an option has no name")  # the generated code has it
         args, options = tuple(self.value(one) for one in args), {key: self.value(one) for key, one in options}
-        return Instruction(_function_of(name), args, options, self.output(output), None)
+        return Instruction(self.function(function), args, options, self.output(output), None)
+
+    def function(self, data: Any) -> Callable[..., Any]:
+        if isinstance(data, str):
+            return function_of(data)
+        ((kind, content),) = data.items()
+        if kind == "switch":
+            return SwitchRun([self.known(one) for one in content])
+        step, test, counts, rows, order, has_carries = content
+        n_carry, n_ys, n_sums = map(operator.index, counts)
+        order = self.value(order)
+        if not isinstance(order, range | None):
+            raise ValueError(f"{order!r:.20} are no numbers of steps")
+        return LoopRun(self.known(step), self.program(test), (n_carry, n_ys, n_sums), operator.index(rows), order, bool(has_carries))
+
+    def known(self, data: Any) -> Program:
+        program = self.program(data)
+        if program is None:
+            raise ValueError("a program is missing")
+        return program
 
     def output(self, output: Any) -> Any:
         return tuple(self.output(one) for one in output["several"]) if isinstance(output, dict) else self.variable(output)
@@ -249,8 +238,8 @@ class _Reader:
         if key in ("t", "l"):
             found = [self.value(one) for one in content]
             return tuple(found) if key == "t" else found
-        if key == "s":
-            return slice(*(self.value(one) for one in content))
+        if key in ("s", "r"):
+            return (slice if key == "s" else range)(*(self.value(one) for one in content))
         if key == "a":
             array = self._arrays[f"a{content[0]}"]
             return array if content[1] else array[()]
@@ -274,7 +263,7 @@ class _Reader:
         if key == "d":
             return {name: self._skeleton(one) for name, one in content}
         if key == "n":
-            made = _named_tuple(content[0], content[1])
+            made = named_tuple(content[0], content[1])
             if made is None:
                 raise InputValueError(f"load: this version has no {content[1]!r:.60}, which an argument or a result of the file is")
             return made(*(self._skeleton(one) for one in content[2]))
@@ -369,5 +358,5 @@ def load(file: Any) -> Any:
             return Loaded(str(data["name"]), programs)
     except InputValueError:
         raise
-    except (ValueError, LookupError, TypeError, AttributeError, EOFError, NotImplementedError, zipfile.BadZipFile, zlib.error) as error:
+    except _DAMAGES as error:
         raise InputValueError(f"load: the file is damaged, or no file of programs: {error}") from error
