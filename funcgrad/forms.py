@@ -6,6 +6,7 @@ elements are one number in memory. Of other functions nothing is known here: the
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -99,7 +100,8 @@ class Forms:
             if getattr(answer, "size", 1) != 1:
                 return None
             known = self._known[found] = Variable(answer)
-        return copied(known, np.broadcast_shapes(*shapes) if known.shape else ())
+        several = {*shapes} - {()}
+        return copied(known, several.pop() if len(several) == 1 else np.broadcast_shapes(*shapes))
 
     def _one_like(self, value: Any) -> Any:
         if type(value) is self._unknown:
@@ -138,6 +140,9 @@ def _is_elementwise(function: Any, count: int) -> bool:
 def stand_in(value: Any) -> Any:
     """What has the type, shape and dtype of a value of which no more is known, in the memory of one number."""
     variable = value._variable
-    if variable.kind is not np.ndarray:
-        return variable.kind(1)
-    return np.broadcast_to(np.ones((), variable.dtype), variable.shape)
+    return _ones(variable.shape, variable.dtype) if variable.kind is np.ndarray else variable.kind(1)
+
+
+@functools.lru_cache(256)
+def _ones(shape: tuple[int, ...], dtype: Any) -> np.ndarray:
+    return np.broadcast_to(np.ones((), dtype), shape)

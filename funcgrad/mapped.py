@@ -21,9 +21,10 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
+from funcgrad.numbers import COMPARISONS, OPERATORS, SIGNS
 from funcgrad.primitive import operation_of
 from funcgrad.rule import CONSTANT_LEAF
-from funcgrad.staged import COMPARISONS, OPERATORS, SIGNS, Staged
+from funcgrad.staged import Staged
 from funcgrad.tape import Label, Scope, close_scope, open_scope
 from funcgrad.tracer import TRACERS as TRACERS
 from funcgrad.tracer import Many, Tracer, innermost_of, plain_array

@@ -10,6 +10,32 @@ import numpy as np
 
 from funcgrad.primitive import FUNCTIONS, SCALARS
 
+OPERATORS: dict[str, Any] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "truediv": np.divide,
+    "floordiv": np.floor_divide,
+    "mod": np.remainder,
+    "divmod": np.divmod,
+    "and": np.bitwise_and,
+    "or": np.bitwise_or,
+    "xor": np.bitwise_xor,
+    "lshift": np.left_shift,
+    "rshift": np.right_shift,
+    "pow": np.power,
+}
+COMPARISONS: dict[str, Any] = {
+    "eq": np.equal,
+    "ne": np.not_equal,
+    "lt": np.less,
+    "le": np.less_equal,
+    "gt": np.greater,
+    "ge": np.greater_equal,
+}
+SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
+"""By the names of Python's methods: NumPy's functions, of two operands, of two compared ones, and of one."""
+
 COMPARED: dict[str, Any] = {name: getattr(operator, name) for name in ("eq", "ne", "lt", "le", "gt", "ge")}
 """By the names of Python's methods: what gives a boolean of Python's."""
 

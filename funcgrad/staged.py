@@ -31,37 +31,12 @@ from funcgrad.dependence import (
 from funcgrad.errors import ConcretizationError
 from funcgrad.forms import MOVING, Forms, answer_of, stand_in
 from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
-from funcgrad.numbers import COMPARED, INTEGERS, on_numbers
+from funcgrad.numbers import COMPARED, COMPARISONS, INTEGERS, OPERATORS, SIGNS, on_numbers
 from funcgrad.own_calls import OwnCalls
 from funcgrad.primitive import SCALARS
 from funcgrad.samples import Pending, PendingOne, made_up_for, sample_of
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
-
-OPERATORS: dict[str, Any] = {
-    "add": np.add,
-    "sub": np.subtract,
-    "mul": np.multiply,
-    "truediv": np.divide,
-    "floordiv": np.floor_divide,
-    "mod": np.remainder,
-    "divmod": np.divmod,
-    "and": np.bitwise_and,
-    "or": np.bitwise_or,
-    "xor": np.bitwise_xor,
-    "lshift": np.left_shift,
-    "rshift": np.right_shift,
-    "pow": np.power,
-}
-COMPARISONS: dict[str, Any] = {
-    "eq": np.equal,
-    "ne": np.not_equal,
-    "lt": np.less,
-    "le": np.less_equal,
-    "gt": np.greater,
-    "ge": np.greater_equal,
-}
-SIGNS: dict[str, Any] = {"neg": np.negative, "pos": np.positive, "abs": np.absolute, "invert": np.invert}
 
 
 class Recording:
@@ -106,8 +81,9 @@ class Recording:
         of_scipy = not isinstance(function, np.ufunc) and str(getattr(function, "__module__", "")).startswith("scipy.")
         if of_scipy:
             args, options = replaced(args, _writeable, np.ndarray), replaced(options, _writeable, np.ndarray)
-        args = replaced(args, self._constant, np.ndarray)
-        options = replaced(options, self._constant, np.ndarray) if options else options
+        is_flat = not options and _FLAT.issuperset(map(type, args))  # the usual case
+        if not is_flat:
+            args, options = replaced(args, self._constant, np.ndarray), replaced(options, self._constant, np.ndarray)
         form = self._forms.of(function, args, options)
         if form is None:
             answer = answer_of(function, evaluated, replaced(args, sample_of, Staged), replaced(options, sample_of, Staged))
@@ -116,8 +92,11 @@ class Recording:
             made = self._staged(answer)
         else:
             made = self._expected(form, Pending(function, args, options))
-        given = replaced(args, _variable, Staged), replaced(options, _variable, Staged) if options else options
-        self.instructions.append(Instruction(function, *given, _target(made), line()))
+        if is_flat:
+            given, named = tuple([one._variable if type(one) is Staged else one for one in args]), options
+        else:
+            given, named = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        self.instructions.append(Instruction(function, given, named, _target(made), line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
 
     def _looked_at(self, made: Any, name: str) -> Any:
@@ -327,6 +306,8 @@ class Staged(Many):
 
 
 TRACERS.add(Staged)
+_FLAT = frozenset({Staged, *NUMBERS, type(None)})
+"""Types of arguments with neither arrays nor staged values in them."""
 
 
 def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:

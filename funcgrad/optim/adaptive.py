@@ -99,11 +99,13 @@ def scale_by_adam(b1: Any = 0.9, b2: Any = 0.999, eps: Any = 1e-8, eps_root: Any
         mu = average(b1, old_mu, gs)
         nu = average(b2, tree.leaves(state.nu), [absolute_square(g) for g in gs])
         c1, c2 = 1 - b1**count, 1 - b2**count
+        weight = 1.0 if nesterov else c1  # mu / c1 / (sqrt(nu / c2) + eps) with one division of arrays
+        scale, added = weight / sqrt(c2), weight * eps
         updates = []
         for leaf, g, m, n in zip(leaves, gs, mu, nu, strict=True):
-            ahead = b1 * m / (1 - b1 ** (count + 1)) + (1 - b1) * g / c1 if nesterov else m / c1
-            square = n / c2 + eps_root if has_eps_root else n / c2
-            updates.append(like(divide(ahead, sqrt(square) + eps), leaf))
+            ahead = b1 / (1 - b1 ** (count + 1)) * m + (1 - b1) / c1 * g if nesterov else m
+            square = n + eps_root * c2 if has_eps_root else n
+            updates.append(like(divide(ahead, sqrt(square) * scale + added), leaf))
         return tree.unflatten(treedef, updates), ScaleByAdamState(count, tree.unflatten(treedef, mu), tree.unflatten(treedef, nu))
 
     return Optimizer(init, update)

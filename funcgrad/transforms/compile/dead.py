@@ -11,7 +11,8 @@ def without_dead_code(program: Program) -> Program:
     needed = {one for one in (*program.outputs, *program.watched) if type(one) is Variable}
     kept = []
     for instruction in reversed(program.instructions):
-        if not needed.isdisjoint(instruction.outputs):
+        output = instruction.output
+        if output in needed if type(output) is Variable else not needed.isdisjoint(instruction.outputs):
             needed.update(instruction.inputs)
             kept.append(instruction)
     return program.with_instructions(kept[::-1])

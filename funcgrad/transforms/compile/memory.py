@@ -110,7 +110,7 @@ def planned(program: Program) -> Plan:
     memory_of: dict[Variable, int] = {}
     slots: dict[Any, int] = {}
     for n, instruction in enumerate(program.instructions):
-        ended = [one for one in dying.get(n, ()) if one in memory_of and one not in kept] if n in dying else []
+        ended = [one for one in dying[n] if one in memory_of and one not in kept] if n in dying else []
         if takes_out(instruction) and instruction.output not in returned:
             output: Variable = instruction.output
             memory = None
@@ -141,6 +141,9 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
         if type(instruction.output) is Variable and instruction.output.kind is not np.ndarray:
             continue
         is_own = is_fresh(instruction)
+        if is_own and type(instruction.output) is Variable:
+            sources[instruction.output] = {instruction.output}
+            continue
         is_view = instruction.function is np.broadcast_to  # of numbers too, and read-only
         found = (
             set()

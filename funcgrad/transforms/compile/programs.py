@@ -102,13 +102,19 @@ def passed(program: Program) -> Program:
 
 @contextlib.contextmanager
 def without_collector() -> Iterator[None]:
-    """Let the garbage collector rest: what the passes make stays, and to look at it again and again takes a fifth of their time."""
+    """Let the garbage collector rest: what is made here stays, and to look at it again and again takes a fifth of the time.
+
+    Afterwards it counts as old (unless somebody has frozen objects, which this would end), or all of it would be looked at at once.
+    """
     was_on = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_on:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 
@@ -127,8 +133,8 @@ class Entry(Own):
         self._lock = threading.Lock()
         self._careful: Entry | None = None
         self.halves: dict[tuple[int, ...], Any] = {}
-        self.program, self.out_tree = recorded(name, f, leaves, is_careful)
         with without_collector():
+            self.program, self.out_tree = recorded(name, f, leaves, is_careful)
             self.code = Code(passed(self.program))
 
     def run(self, leaves: Sequence[Any]) -> Sequence[Any]:

@@ -44,25 +44,20 @@ class _Form:
     """How a function of numbers is written.
 
     Attributes:
-        parts: text before, between and after the operands.
-        order: the numbers of the operands, as they come.
-        is_once: whether each comes once, so that an expression may stand there.
+        is_once: whether each operand comes once, so that an expression may stand there.
     """
 
-    __slots__ = ("is_once", "order", "parts")
+    __slots__ = ("_order", "_template", "is_once")
 
     def __init__(self, text: str) -> None:
         pieces = re.split(r"\b([xyz])\b", text)
-        self.parts = pieces[::2]
-        self.order = ["xyz".index(one) for one in pieces[1::2]]
-        self.is_once = len(set(self.order)) == len(self.order)
+        self._template = "%s".join(one.replace("%", "%%") for one in pieces[::2])
+        self._order = ["xyz".index(one) for one in pieces[1::2]]
+        self.is_once = len(set(self._order)) == len(self._order)
 
     def written(self, operands: list[str]) -> str:
         """With operands."""
-        text = self.parts[0]
-        for n, after in zip(self.order, self.parts[1:], strict=True):
-            text += operands[n] + after
-        return text
+        return self._template % tuple([operands[n] for n in self._order])
 
 
 class Scalars:

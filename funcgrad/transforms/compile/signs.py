@@ -25,7 +25,7 @@ def with_signs_moved(program: Program) -> Program:
     if not count or len(program.instructions) > _LONGEST:
         return program
     before = without_dead_code(with_common_subexpressions_merged(program))
-    after = without_dead_code(with_common_subexpressions_merged(_moved(before)))
+    after = without_dead_code(_moved(before))
     return after if len(after.instructions) < len(before.instructions) else before
 
 

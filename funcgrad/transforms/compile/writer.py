@@ -46,6 +46,8 @@ class Writer:
         self._count = 0
         self._line: Any = None
         self._boxes: dict[Variable, str] = {}
+        self._numbers: dict[Any, str | None] = {}
+        self._functions: dict[Any, str] = {}
         self._before: list[str] = []
 
     def lines(self, instructions: Iterable[Instruction]) -> list[str]:
@@ -132,8 +134,11 @@ class Writer:
         return [self.text(one) for one in args]
 
     def _boxed_constant(self, number: float, other: Variable) -> str | None:
-        constant = _as_array(number, other.dtype)
-        return None if constant is None else self._constant(constant, number)
+        key = repr(number), other.dtype
+        if key not in self._numbers:
+            constant = _as_array(number, other.dtype)
+            self._numbers[key] = None if constant is None else self._constant(constant, number)
+        return self._numbers[key]
 
     def _boxed(self, number: Any, other: Variable) -> str | None:
         """The name of a number of the program as an array: made once, for all that it meets."""
@@ -203,6 +208,13 @@ class Writer:
 
     def _constant(self, value: Any, number: float | None = None) -> str:
         """The name of a function or of another constant."""
+        if isinstance(value, np.ufunc):
+            if value not in self._functions:
+                self._functions[value] = self._named(value, number)
+            return self._functions[value]
+        return self._named(value, number)
+
+    def _named(self, value: Any, number: float | None) -> str:
         name = getattr(value, "__name__", type(value).__name__)
         owner = getattr(value, "__self__", None)
         if isinstance(owner, np.ufunc):
