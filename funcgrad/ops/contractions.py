@@ -82,7 +82,13 @@ def _in_front_of(x: Any, ndim: int) -> Any:
 
 
 _matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y, batch=_matmul_mapped)
-_matmul_2d = bilinear(np.matmul, lambda ct, y: ct @ y.T, lambda ct, x: x.T @ ct, name="matmul_2d")
+_matmul_2d = bilinear(
+    np.matmul,
+    lambda ct, y: ct.dot(y.T) if type(ct) is type(y) is np.ndarray else ct @ y.T,
+    lambda ct, x: x.T.dot(ct) if type(ct) is type(x) is np.ndarray else x.T @ ct,
+    name="matmul_2d",
+    call="x.dot(y)",  # to the same product by a shorter way
+)
 
 
 def matmul(x1: Any, x2: Any, /) -> Any:

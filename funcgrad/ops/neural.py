@@ -37,7 +37,11 @@ def _gate(t: Any, ans: Any) -> Any:
         return t if ans > 0.0 else 0.0
     if type(ans) is Staged and ans.is_number:
         return where(raw(ans) > 0.0, t, 0.0)
-    return t * (raw(ans) > 0)
+    is_on = raw(ans) > 0
+    if type(t) is type(is_on) is np.ndarray and t.shape == is_on.shape:  # a product of numbers with truths would convert these piece by piece
+        is_on = is_on.astype(t.dtype)
+        return np.multiply(t, is_on, is_on)
+    return t * is_on
 
 
 def _strong_gate(t: Any, ans: Any) -> Any:

@@ -271,7 +271,7 @@ def binary(
     return operation
 
 
-def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: str) -> Any:
+def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: str, call: str = "function(x, y)") -> Any:
     """Define a primitive of the hot path that is linear in each of two arrays, whose shapes the operation need not ask for.
 
     Args:
@@ -279,6 +279,7 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
         transpose_x: `(ct, y)` -> the cotangent of x.
         transpose_y: `(ct, x)` -> the cotangent of y.
         name: the primitive's.
+        call: a Python expression in arrays x and y with the same value as the function.
 
     Returns:
         The operation on tracers and arrays.
@@ -297,7 +298,7 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
     declare(name, "multilinear", function)
     pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))
     always = dict.fromkeys(PLAIN, "True")
-    return _two_operands(name, function, (transpose_x, transpose_y), pushes, "function(x, y)", None, keep_zeros_in_sums, always, (False,))
+    return _two_operands(name, function, (transpose_x, transpose_y), pushes, call, None, keep_zeros_in_sums, always, (False,))
 
 
 def _two_operands(
