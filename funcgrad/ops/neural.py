@@ -38,7 +38,7 @@ def _gate(t: Any, ans: Any) -> Any:
     if type(ans) is Staged and ans.is_number:
         return where(raw(ans) > 0.0, t, 0.0)
     is_on = raw(ans) > 0
-    if type(t) is type(is_on) is np.ndarray and t.shape == is_on.shape:  # a product of numbers with truths would convert these piece by piece
+    if type(t) is type(is_on) is np.ndarray and t.shape == is_on.shape:  # a product with truths takes longer
         is_on = is_on.astype(t.dtype)
         return np.multiply(t, is_on, is_on)
     return t * is_on
