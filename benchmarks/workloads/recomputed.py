@@ -77,20 +77,21 @@ def make_recurrence() -> tuple[Any, Any]:
 
 
 def advance(state: Any, x: Any) -> Any:
-    """One step of the recurrence."""
-    return np.tanh(0.9 * state + 0.1 * x)
+    """One step of the recurrence: a small one, so that 10,000 slopes multiply to something."""
+    return state + 0.001 * np.tanh(x * state)
 
 
 def recurrence_gradient(state: Any, xs: Any) -> Any:
     """Gradient of the sum of the last state in the first, by hand."""
     kept = []
     for x in xs:
-        state = advance(state, x)
-        kept.append(state)
+        y = np.tanh(x * state)
+        kept.append((x, y))
+        state = state + 0.001 * y
     gradient = np.ones_like(state)
     while kept:
-        y = kept.pop()
-        gradient = gradient * (1.0 - y * y) * 0.9
+        x, y = kept.pop()
+        gradient = gradient + gradient * 0.001 * (1.0 - y * y) * x
     return gradient
 
 
@@ -127,7 +128,7 @@ def _jax_scan() -> Step:
     import jax.numpy as jnp
 
     def loss(state: Any, xs: Any) -> Any:
-        return jnp.sum(jax.lax.scan(lambda state, x: (jnp.tanh(0.9 * state + 0.1 * x), None), state, xs)[0])
+        return jnp.sum(jax.lax.scan(lambda state, x: (state + 0.001 * jnp.tanh(x * state), None), state, xs)[0])
 
     state, xs = map(jnp.asarray, make_recurrence())
     derivative = jax.jit(jax.grad(loss))
