@@ -71,7 +71,9 @@ def add_out(parser: argparse.ArgumentParser) -> None:
 
 def add_jit(parser: argparse.ArgumentParser) -> None:
     """Add --jit, to run each training step as one compiled program."""
-    parser.add_argument("--jit", action="store_true", help="compile the training step: the same digits in less time")
+    parser.add_argument(
+        "--jit", action="store_true", help="compile the training step: the same numbers in less time, from the second step on"
+    )
 
 
 def add_training(parser: argparse.ArgumentParser, *, epochs: int, plain_rate: float, adaptive_rate: float, unit: str = "epochs") -> None:

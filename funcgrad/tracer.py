@@ -198,8 +198,9 @@ class Many(Tracer):
     def __index__(self) -> NoReturn:  # noqa: PLE0305 - it raises
         self._refuse(
             "int(), range() or an index",
-            "to pick from a plain array by it use funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead "
-            "of a slice x[i:i + 3] x[i + np.arange(3)]",
+            "to run a loop that often use funcgrad.fori_loop(0, n, step, start), to pick from a plain array by it "
+            "funcgrad.numpy.take(array, i, axis=0) or funcgrad.numpy.at(array)[i].get(), and instead of a slice x[i:i + 3] "
+            "x[i + np.arange(3)]",
         )
 
     def __array__(self, dtype: Any = None, copy: Any = None) -> NoReturn:

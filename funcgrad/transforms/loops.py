@@ -182,7 +182,7 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
         lower: the first i, an integer.
         upper: the end, an integer; if it is not above lower, nothing is run. Where `vmap` maps lower or upper, steps are made, without
             warnings, until all examples are done; those that are done before keep their val. In `jit` both may be arguments; the loop
-            is as a `while_loop` then.
+            is then as a `while_loop`.
         body_fun: `(i, val)` -> val, a tree of numbers and arrays that keeps its structure, shapes and dtypes; i is a Python int, or what
             lower is. It may close over traced values.
         init_val: the first val.
@@ -234,8 +234,9 @@ def _continued(name: str, condition: Any, body_fun: Callable[..., Any], carry: A
 def while_loop(cond_fun: Callable[[R], Any], body_fun: Callable[[R], R], init_val: R) -> R:
     """`val = body_fun(val)` as long as `cond_fun(val)`, as a loop in little memory: see `scan`.
 
-    Unlike in JAX, reverse mode works, as the number of steps is known when they were made: one val a step is kept. For a loop that runs
-    until it converges use `fixed_point` or `custom_root`, which keep nothing and are more accurate.
+    Unlike in JAX, reverse mode works, as the number of steps is known when they were made: one val a step is kept. In `jit` that gradient
+    has no derivatives itself: take second ones by `grad(jacfwd(f))` there. For a loop that runs until it converges use `fixed_point` or
+    `custom_root`, which keep nothing and are more accurate.
 
     Args:
         cond_fun: val -> whether to go on, one boolean. Where it differs between examples that `vmap` maps, steps are made, without

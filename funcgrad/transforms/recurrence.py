@@ -208,8 +208,9 @@ def _pulled(
     if OPEN and staged_in((*consts, *ct, *carries, *rows, *call.loop.staged)) is not None:
         if call.ends_itself and any(type(one) is Tracer for one in (*operands, *ct, *rows)):
             raise ConcretizationError(
-                f"{call.loop.name}: in a program of jit, a loop whose number of steps depends on values has no derivatives of those by "
-                "reverse mode: use scan or fori_loop with as many steps as suffice (np.where(done, val, next)), or forward mode"
+                f"{call.loop.name}: in a program of jit, the gradient of a loop that ends by values has no derivatives: "
+                "take those of forward mode (grad(jacfwd(f)) instead of grad(grad(f))), give a plain number of steps to scan or fori_loop "
+                "(static_argnums, or as many as suffice and np.where(done, val, next)), or leave jit out"
             )
         found = scanned(PulledOne(call, *known), consts, ct, [*carries, *rows], None if call.ends_itself else call.order[::-1])
         ct, of_xs, of_consts = found.carry, found.ys, found.sums

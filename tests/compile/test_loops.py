@@ -404,3 +404,15 @@ def test_the_program_of_mapped_loops_does_not_grow():
     for each in (f, g, lambda h, xs: vmap(grad(lambda h: np.sum(scan(lambda h, x: (np.tanh(W @ h + x), None), h, xs)[0])))(h)):
         program: Any = jit(each)
         assert len({len(program.source(MANY, np.ones((n, 3)))) for n in (5, 50)}) == 1
+
+
+def test_passes_show_the_programs_inside():
+    shown = str(jit(lambda n, x: fori_loop(0, n, lambda i, a: cond(a > 3.0, lambda: a * x, lambda: a + i), 1.0)).passes(3, 2.0))
+    for part in (
+        "(int, float) = while_loop(",
+        "the condition of fori_loop",
+        "the step of fori_loop",
+        "branch 0 of cond",
+        "branch 1 of cond",
+    ):
+        assert part in shown

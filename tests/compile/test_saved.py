@@ -192,6 +192,14 @@ def file_of(change: Any) -> io.BytesIO:
     return changed
 
 
+def test_a_file_of_something_else(tmp_path: Path):
+    path = tmp_path / "code.py"
+    path.write_text("x = 1\n")
+    with pytest.raises(InputValueError, match="no file of programs") as caught:
+        load(path)
+    assert "pickle" not in str(caught.value)
+
+
 def test_another_version():
     with pytest.raises(InputValueError, match=r"another version: 'funcgrad program 0'.*'funcgrad program 1'"):
         load(file_of(lambda data: data.update(format="funcgrad program 0")))

@@ -134,6 +134,11 @@ class SwitchRun:
             f"# {one.name}, branch {n}\n{code.text}" for n, (one, code) in enumerate(zip(self.branches, self._codes, strict=True))
         )
 
+    @property
+    def programs(self) -> list[tuple[str, Program]]:
+        """What it consists of."""
+        return [(f"branch {n}", one) for n, one in enumerate(self.branches)]
+
     def form(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Variable, ...]:
         """What results are like."""
         found = [copied(one) if type(one) is Variable else Variable(one) for one in self.branches[0].outputs]

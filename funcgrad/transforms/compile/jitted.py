@@ -195,8 +195,8 @@ class Jitted(Generic[P, R]):
             file: a path, or a binary file.
 
         Raises:
-            InputValueError: there is none yet, or one has a step or a structure that cannot be written: one made from a function of the
-                user's own, a loop, a named tuple, static arguments.
+            InputValueError: there is none yet, or one has a step or a structure that cannot be written: a function of the user's
+                own that is called for each row, a solver, a named tuple, static arguments.
 
         Example:
             >>> import io

@@ -173,8 +173,13 @@ class LoopRun:
     @property
     def text(self) -> str:
         """The code."""
-        codes = [self._code] if self._test is None else [self._test, self._code]
-        return "\n".join(f"# {self.__name__}, {self.step.name}\n{one.text}" for one in codes)
+        codes = [("condition", self._test)] if self._test is not None else []
+        return "\n".join(f"# {self.step.name}, {what}\n{one.text}" for what, one in [*codes, ("steps", self._code)])
+
+    @property
+    def programs(self) -> list[tuple[str, Program]]:
+        """What it consists of."""
+        return [("the step", self.step)] if self.test is None else [("the condition", self.test), ("the step", self.step)]
 
     def form(self, around: Sequence[Any], around_test: Sequence[Any], init: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...] | None:
         """What results are like. As samples, trails are those of no steps."""

@@ -50,9 +50,15 @@ class Program:
         for one in self.instructions:
             called = getattr(one.function, "__name__", repr(one.function))
             given = [*map(name, one.args), *(f"{key}={name(value)}" for key, value in one.options.items())]
-            lines.append(f"    {name(one.output)}: {one.output} = {called}({', '.join(given)})")
+            lines.append(f"    {name(one.output)}: {_described(one.output)} = {called}({', '.join(given)})")
         lines.append(f"    return {', '.join(map(name, self.outputs))}")
-        return "\n".join(lines)
+        inside = [f"{what} of {each}" for one in self.instructions for what, each in getattr(one.function, "programs", ())]
+        return "\n\n".join(["\n".join(lines), *inside])
+
+
+def _described(output: Any) -> str:
+    """What a result is like, or each of several."""
+    return f"({', '.join(map(_described, output))}{',' * (len(output) == 1)})" if type(output) is tuple else str(output)
 
 
 def is_like(value: Any, output: Variable) -> bool:

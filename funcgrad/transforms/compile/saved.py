@@ -318,6 +318,13 @@ def _when_needed(program: Program | None) -> Callable[[], Code]:
     return code
 
 
+def _opened(file: Any) -> Any:
+    try:
+        return np.load(file, allow_pickle=False)
+    except ValueError:  # which speaks of pickled objects, and how to let them in
+        raise ValueError("it has no arrays") from None
+
+
 def load(file: Any) -> Any:
     """A function out of the programs that `jit(f).save(file)` has written.
 
@@ -329,9 +336,9 @@ def load(file: Any) -> Any:
         the program of `grad(f)`.
 
     Raises:
-        InputValueError: the file is damaged, no such file, or of another version; or, of the function, there is no program for its
+        InputValueError: the file is damaged, no file of programs, or of another version; or, of the function, there is no program for its
             arguments.
-        OSError: the file cannot be read.
+        OSError: the file is not there, or cannot be read.
 
     Example:
         >>> import io
@@ -345,7 +352,7 @@ def load(file: Any) -> Any:
         [12. 27.]
     """
     try:
-        with np.load(file, allow_pickle=False) as arrays:
+        with _opened(file) as arrays:
             data = json.loads(bytes(arrays["programs"]).decode())
             if not isinstance(data, dict) or data.get("format") != FORMAT:
                 found = data.get("format") if isinstance(data, dict) else type(data).__name__
