@@ -21,7 +21,8 @@ MOVING: set[Any] = {
     *(np.sum, np.mean, np.prod, np.max, np.min, np.zeros_like, np.ones_like, as_kind),
     *(ufunc.reduce for ufunc in (np.add, np.multiply, np.maximum, np.minimum)),
 }
-"""Functions whose results are like one another for all values of their first argument, and cheap to find out."""
+"""Functions whose results are like one another for all values of their first argument: they move or add up elements, and calling them
+on made-up ones is cheap beside what it would take to find the real ones. Those of our own stay the calls that they are."""
 
 
 def answer_of(function: Callable[..., Any], call: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
@@ -119,7 +120,7 @@ class Forms:
         return any(type(one) is self._unknown or (type(one) in (tuple, list) and self._is_unknown_in(one)) for one in values)
 
     def _of_product(self, x: Any, y: Any) -> Variable | None:
-        (before, x), (after, y) = ((one.shape, one) for one in (x, y))
+        before, after = x.shape, y.shape
         if min(len(before), len(after)) < 2 or before[-1] != after[-2]:
             return None
         shape = (*np.broadcast_shapes(before[:-2], after[:-2]), before[-2], after[-1])

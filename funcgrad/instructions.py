@@ -72,6 +72,11 @@ def copied(variable: Variable, shape: tuple[int, ...] | None = None, dtype: Any 
     return made
 
 
+def variable_of(output: Any) -> Variable:
+    """What an output of a program is like: a variable, or a constant."""
+    return output if type(output) is Variable else Variable(output)
+
+
 def type_of(value: Any) -> type:
     """The type that an argument or a result of a program has when it runs."""
     return value.kind if type(value) is Variable else type(value)

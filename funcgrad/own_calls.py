@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.dependence import evaluated, is_same
-from funcgrad.instructions import NUMBERS, replaced
+from funcgrad.instructions import replaced
 from funcgrad.samples import sample_of
 
 
@@ -35,7 +35,10 @@ class OwnCalls:
     def made(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], *records: list[Any]) -> Any:
         """What the calls give, which become records in some lists; NotImplemented where the function needs to see plain values."""
         key = function, *map(self._key_of, args), *options, *map(self._key_of, options.values())
-        known = self._known.get(key)
+        try:
+            known = self._known.get(key)
+        except TypeError:  # an argument without a hash
+            key, known = (object(),), None
         if known is False:
             return NotImplemented
         before = [len(one) for one in records]
@@ -53,32 +56,31 @@ class OwnCalls:
         return found if known else NotImplemented
 
     def _is_as_plain(self, found: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> bool:
-        for is_apart in (True, False):
-            try:
-                given, answer = (args, options), found
-                if is_apart:
-                    given = replaced(given, self._apart(function), self._kind)
-                    answer = function(*given[0], **given[1])
-                plain = evaluated(function, *replaced(given, sample_of, self._kind))
-                return is_same(*replaced((answer, plain), sample_of, self._kind))
-            except Exception:
-                continue
-        return True  # staged values that it closes over do not go together with plain arguments
+        given = replaced((args, options), self._apart(function), self._kind)
+        try:
+            return self._agree(function(*given[0], **given[1]), function, *given)
+        except Exception:  # it does not take made-up values
+            pass
+        try:
+            return self._agree(found, function, args, options)
+        except Exception:
+            return True  # staged values that it closes over do not go together with plain arguments
+
+    def _agree(self, found: Any, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> bool:
+        plain = evaluated(function, replaced(args, sample_of, self._kind), replaced(options, sample_of, self._kind))
+        return is_same(*replaced((found, plain), sample_of, self._kind))
 
     def _key_of(self, value: Any) -> Any:
-        """What the calls that a function makes may depend on."""
+        """What the calls that a function makes may depend on. It looks at a constant array whether its arguments are staged or not."""
         if type(value) is self._kind:
             variable = value._variable
             return variable.kind, variable.shape, variable.dtype
         if type(value) is np.ndarray:
             return value.shape, value.dtype
-        if type(value) is tuple:
-            return tuple(map(self._key_of, value))
+        if type(value) is tuple or type(value) is list:
+            return type(value), *map(self._key_of, value)
         if type(value) is dict:
             return (*value, *map(self._key_of, value.values()))
         if type(value) is slice:
             return slice, self._key_of((value.start, value.stop, value.step))
-        return (type(value), value) if type(value) in _PLAIN else id(value)
-
-
-_PLAIN = frozenset({*NUMBERS, str, type(None), type(Ellipsis)})
+        return type(value), value

@@ -1,7 +1,7 @@
 """What the values of a program are for the arguments of its first call: found out when somebody asks, and kept.
 
-Owns the order in which the calls are made, and what stands for a value where any will do. Knows staged values by their `_sample` alone,
-which is the value, or pending.
+Owns the order in which the calls are made, and what stands for a value where any will do. Of staged values it
+knows `_sample`, which is the value or pending, and `_variable`.
 """
 
 from __future__ import annotations
@@ -31,36 +31,20 @@ class Pending:
         return answer_of(self.function, evaluated, args, options)
 
 
-class PendingOne(Pending):
-    """One of several values that a call gives, all of which are found out together."""
-
-    __slots__ = ("answers", "place")
-
-    def __init__(self, of: Pending, place: int, answers: list[Any]) -> None:
-        super().__init__(of.function, of.args, of.options)
-        self.place, self.answers = place, answers
-
-    def answer(self, kind: type) -> Any:
-        """That value."""
-        if not self.answers:
-            self.answers += super().answer(kind)
-        return self.answers[self.place]
-
-
 def sample_of(staged: Any) -> Any:
     """The value at the first call."""
-    if not isinstance(staged._sample, Pending):
+    if type(staged._sample) is not Pending:
         return staged._sample
     kind, waiting = type(staged), [staged]
     while waiting:  # a long chain of calls is no deep recursion
         one = waiting[-1]
         pending = one._sample
-        if not isinstance(pending, Pending):
+        if type(pending) is not Pending:
             waiting.pop()
             continue
         before: list[Any] = []
         replaced((pending.args, pending.options), before.append, kind)
-        before = [each for each in before if isinstance(each._sample, Pending)]
+        before = [each for each in before if type(each._sample) is Pending]
         if before:
             waiting += before
             continue
@@ -70,7 +54,7 @@ def sample_of(staged: Any) -> Any:
 
 def made_up_for(staged: Any) -> Any:
     """Some value of its kind, shape and dtype; the one at the first call if nothing must be computed for that."""
-    if not isinstance(staged._sample, Pending):
+    if type(staged._sample) is not Pending:
         return staged._sample
     variable = staged._variable
     if variable.kind is not np.ndarray:
@@ -83,3 +67,4 @@ def made_up_for(staged: Any) -> Any:
 _MANY = 50_000
 """Numbers: where there are more, one value stands for all."""
 _PATTERN = 1.0 + 0.5 * np.sin(np.arange(1009.0))
+"""Positive numbers that no row or column of an array is likely to repeat."""

@@ -11,6 +11,7 @@ Owns the recording: which calls become which instructions. What is made of them 
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any, NoReturn
@@ -30,11 +31,11 @@ from funcgrad.dependence import (
 )
 from funcgrad.errors import ConcretizationError
 from funcgrad.forms import MOVING, Forms, answer_of, stand_in
-from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, replaced
+from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, copied, replaced
 from funcgrad.numbers import COMPARED, COMPARISONS, INTEGERS, OPERATORS, SIGNS, on_numbers
 from funcgrad.own_calls import OwnCalls
 from funcgrad.primitive import SCALARS
-from funcgrad.samples import Pending, PendingOne, made_up_for, sample_of
+from funcgrad.samples import Pending, made_up_for, sample_of
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
@@ -92,10 +93,7 @@ class Recording:
             made = self._staged(answer)
         else:
             made = self._expected(form, Pending(function, args, options))
-        if is_flat:
-            given, named = tuple([one._variable if type(one) is Staged else one for one in args]), options
-        else:
-            given, named = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
+        given, named = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
         self.instructions.append(Instruction(function, given, named, _target(made), line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
 
@@ -106,24 +104,24 @@ class Recording:
             return type(made)(*parts) if hasattr(made, "_fields") else type(made)(parts)
         if made is None or made.is_number:
             return made
-        variable = Variable(made._sample)
+        variable = copied(made._variable)
         args = made._variable, name, f"{made.dtype}{list(made.shape)}"
         self.instructions.append(Instruction(of_form, args, {}, variable, line()))
         return Staged(made._sample, variable, self)
 
-    def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], *args: Any) -> Staged:
+    def on_floats(self, function: Callable[..., Any], scalar: Callable[..., Any], x: Any, y: Any) -> Staged:
         """Record an elementwise function of Python floats, some of them staged by this recording: what long scalar programs are made of."""
         if self.instead is not None:
-            return self.instead.call(function, args, {})  # type: ignore[no-any-return]
+            return self.instead.call(function, (x, y), {})  # type: ignore[no-any-return]
         len(self.scope.records)
-        values = [one._sample if type(one) is Staged else one for one in args]
+        values = [one._sample if type(one) is Staged else one for one in (x, y)]
         sample: Any
         if isinstance(values[0], Pending) or isinstance(values[1], Pending):
-            sample, variable = Pending(function, args, {}), Variable(function in _COMPARISONS or 1.0)
+            sample, variable = Pending(function, (x, y), {}), Variable(function in _OF_TRUTHS or 1.0)
         else:  # its value at once takes less than what it would take to find it later
             sample = on_numbers(function, scalar, values)
             variable = Variable(sample)
-        given = tuple([one._variable if type(one) is Staged else one for one in args])
+        given = tuple([one._variable if type(one) is Staged else one for one in (x, y)])
         self.instructions.append(Instruction(function, given, {}, variable, line()))
         return Staged(sample, variable, self)
 
@@ -145,11 +143,10 @@ class Recording:
         """What a call gives, of which no more is known than what it is like."""
         if type(form) is Variable:
             return Staged(sample, form, self)
-        answers: list[Any] = []
-        pairs = enumerate(form)
-        return tuple(
-            [Staged(PendingOne(sample, n, answers), one, self) if type(one) is Variable else self._staged(one) for n, one in pairs]
-        )
+        whole = Staged(sample, Variable(0.0), self)
+        parts = [Pending(operator.getitem, (whole, n), {}) for n in range(len(form))]
+        pairs = zip(parts, form, strict=True)
+        return tuple([Staged(part, one, self) if type(one) is Variable else self._staged(one) for part, one in pairs])
 
     def _staged(self, answer: Any) -> Any:
         if isinstance(answer, (np.ndarray, np.generic, *NUMBERS)) and (not isinstance(answer, np.ndarray) or answer.dtype.kind in "biufc"):
@@ -307,7 +304,7 @@ class Staged(Many):
 
 TRACERS.add(Staged)
 _FLAT = frozenset({Staged, *NUMBERS, type(None)})
-"""Types of arguments with neither arrays nor staged values in them."""
+"""Types of arguments that hold no other values, and are no constants to be copied."""
 
 
 def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
@@ -324,7 +321,7 @@ def _recording_of_floats(operands: tuple[Any, Any]) -> Recording | None:
 
 
 _WHOLE = frozenset({int, bool})
-_COMPARISONS = frozenset(COMPARED.values())
+_OF_TRUTHS = frozenset(COMPARED.values())
 
 
 def _operator(ufunc: Any, python: Callable[..., Any] | None = None, is_reflected: bool = False) -> Callable[[Any, Any], Any]:
@@ -332,7 +329,7 @@ def _operator(ufunc: Any, python: Callable[..., Any] | None = None, is_reflected
 
     Python's integers have no largest one, and its comparisons give booleans of its own.
     """
-    is_comparison = python in _COMPARISONS
+    is_comparison = python in _OF_TRUTHS
     kinds = frozenset(NUMBERS) if is_comparison else _WHOLE
 
     def combined(x: Any, y: Any) -> Any:

@@ -82,10 +82,16 @@ def _in_front_of(x: Any, ndim: int) -> Any:
 
 
 _matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y, batch=_matmul_mapped)
+
+
+def _product(x: Any, y: Any) -> Any:
+    return x.dot(y) if type(x) is type(y) is np.ndarray else x @ y
+
+
 _matmul_2d = bilinear(
     np.matmul,
-    lambda ct, y: ct.dot(y.T) if type(ct) is type(y) is np.ndarray else ct @ y.T,
-    lambda ct, x: x.T.dot(ct) if type(ct) is type(x) is np.ndarray else x.T @ ct,
+    lambda ct, y: _product(ct, y.T),
+    lambda ct, x: _product(x.T, ct),
     name="matmul_2d",
     call="x.dot(y)",  # to the same product by a shorter way
 )

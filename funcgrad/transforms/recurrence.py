@@ -12,7 +12,7 @@ References: Griewank & Walther 2008, Evaluating Derivatives, chapter 12 (computi
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -125,14 +125,7 @@ def _of_examples(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool,
     count = _count_of(loop, order)
     if mapping is None or (count is not None and count < 2):
         return None
-    before, gathered = loop.state(), Gathered(count, has_carries)
-    try:
-        carry, ys, sums, carries = of_examples(scanned, loop, parts, order, has_carries, is_first, mapping)
-    except ConcretizationError:
-        loop.restart(before)
-        return None
-    gathered.take_whole(1 if count is None else count, ys, sums, carries)
-    return carry, gathered
+    return _as_one(loop, count, has_carries, lambda: of_examples(scanned, loop, parts, order, has_carries, is_first, mapping))
 
 
 def _count_of(loop: Loop, order: Any) -> int | None:
@@ -148,15 +141,22 @@ def _compiled(loop: Loop, parts: list[Leaves], order: Any, has_carries: bool, is
     count = _count_of(loop, order)
     if count is not None and count < 2:
         return None
-    before, gathered = loop.state(), Gathered(count, has_carries)
+    numbers = None if count is None else order
+    return _as_one(loop, count, has_carries, lambda: compiled_loop(loop, consts, init, xs, numbers, has_carries, is_first))
+
+
+def _as_one(loop: Loop, count: int | None, has_carries: bool, run: Callable[[], Sequence[Leaves]]) -> tuple[Leaves, Gathered] | None:
+    """What a loop gives as one instruction; None where its steps depend on values, and their number does not."""
+    before = loop.state()
     try:
-        carry, ys, sums, carries = compiled_loop(loop, consts, init, xs, None if count is None else order, has_carries, is_first)
+        carry, ys, sums, carries = run()
     except ConcretizationError:
         if count is None:
             raise
         loop.restart(before)
         return None
-    gathered.take_whole(1 if count is None else count, ys, sums, carries)
+    gathered = Gathered(count, has_carries)
+    gathered.take_whole(1 if count is None else count, ys, sums, carries)  # of which is not known how many, there may be one
     return carry, gathered
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
-from funcgrad.instructions import NUMBERS, Variable, copied
+from funcgrad.instructions import NUMBERS, Variable, copied, variable_of
 from funcgrad.rules.values import shape_of
 from funcgrad.staged import Staged, kind_of
 from funcgrad.tracer import Tracer
@@ -141,7 +141,7 @@ class SwitchRun:
 
     def form(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Variable, ...]:
         """What results are like."""
-        found = [copied(one) if type(one) is Variable else Variable(one) for one in self.branches[0].outputs]
+        found = [copied(variable_of(one)) for one in self.branches[0].outputs]
         return (Variable(0.0), *found) if self._is_watched else tuple(found)
 
     def __call__(self, index: Any, around: Sequence[Sequence[Any]]) -> tuple[Any, ...]:

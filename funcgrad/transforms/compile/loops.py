@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.instructions import NUMBERS, Trail, Variable, copied, type_of
+from funcgrad.instructions import NUMBERS, Trail, Variable, copied, variable_of
 from funcgrad.mapped import LAYERS, traced_in
 from funcgrad.numbers import as_kind
 from funcgrad.samples import sample_of
@@ -165,8 +165,8 @@ class LoopRun:
         self._is_watched = bool(step.watched)
         n_carry, n_ys, _ = counts
         outputs = step.outputs
-        self._ys = [_space_of(one) for one in outputs[n_carry : n_carry + n_ys]]
-        self._carries = [_space_of(one) for one in outputs[:n_carry]] if has_carries else []
+        self._ys = [variable_of(one) for one in outputs[n_carry : n_carry + n_ys]]
+        self._carries = [variable_of(one) for one in outputs[:n_carry]] if has_carries else []
         self._code = LoopCode(step, counts, rows, has_carries, test is not None)
         self._test = None if test is None else Code(test)
 
@@ -184,7 +184,7 @@ class LoopRun:
     def form(self, around: Sequence[Any], around_test: Sequence[Any], init: Sequence[Any], xs: Sequence[Any]) -> tuple[Any, ...] | None:
         """What results are like. As samples, trails are those of no steps."""
         n_carry, n_ys, _ = self.counts
-        outputs = [one if type(one) is Variable else Variable(one) for one in self.step.outputs]
+        outputs = [*map(variable_of, self.step.outputs)]
         count = None if self.order is None else len(self.order)
         if count is None and n_ys:
             return None
@@ -200,12 +200,12 @@ class LoopRun:
         order: Any = range(len(xs[0]))[::-1] if self.order is None and self._test is None else self.order
         kept: list[Any]
         if self._test is None:
-            kept = [np.empty((len(order), *shape), dtype) for shape, dtype in self._carries]
+            kept = [np.empty((len(order), *one.shape), one.dtype) for one in self._carries]
             go_on = None
         else:
             order, go_on = itertools.count(), self._test.take()
             kept = [Trail(one) for one in init] if self.has_carries else []
-        ys = [np.empty((len(order), *shape), dtype) for shape, dtype in self._ys]
+        ys = [np.empty((len(order), *one.shape), one.dtype) for one in self._ys]
         function = self._code.take()
         found = function(*around, *init, *xs, *ys, *kept, order, go_on, around_test)
         self._code.give_back(function)
@@ -218,10 +218,6 @@ class LoopRun:
         return (*([0.0] if self._is_watched else []), *found[: self.counts[0]], *ys, *sums, *kept)
 
 
-def _space_of(output: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    return (output.shape, output.dtype) if type(output) is Variable else (np.shape(output), np.asarray(output).dtype)
-
-
 def _stack_of(output: Variable, count: int) -> Variable:
     made = copied(output, (count, *output.shape))
     made.kind = np.ndarray
@@ -230,9 +226,8 @@ def _stack_of(output: Variable, count: int) -> Variable:
 
 def zero_of(output: Any) -> Any:
     """A value like an output of a program."""
-    kind = type_of(output)
-    shape, dtype = _space_of(output)
-    return np.zeros(shape, dtype) if kind is np.ndarray else kind(0)
+    like = variable_of(output)
+    return np.zeros(like.shape, like.dtype) if like.kind is np.ndarray else like.kind(0)
 
 
 def compiled_loop(

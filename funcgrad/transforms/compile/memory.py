@@ -110,7 +110,7 @@ def planned(program: Program) -> Plan:
     memory_of: dict[Variable, int] = {}
     slots: dict[Any, int] = {}
     for n, instruction in enumerate(program.instructions):
-        ended = [one for one in dying[n] if one in memory_of and one not in kept] if n in dying else []
+        ended = [one for one in dying.get(n, ()) if one in memory_of and one not in kept]
         if takes_out(instruction) and instruction.output not in returned:
             output: Variable = instruction.output
             memory = None
@@ -140,21 +140,14 @@ def _sources(program: Program) -> dict[Variable, set[Variable]]:
     for instruction in program.instructions:
         if type(instruction.output) is Variable and instruction.output.kind is not np.ndarray:
             continue
-        is_own = is_fresh(instruction)
-        if is_own and type(instruction.output) is Variable:
-            sources[instruction.output] = {instruction.output}
+        if is_fresh(instruction):
+            sources.update((one, {one}) for one in instruction.outputs)
             continue
         is_view = instruction.function is np.broadcast_to  # of numbers too, and read-only
-        found = (
-            set()
-            if is_own
-            else {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources.get(one, (one,))}
-        )
+        found = {source for one in instruction.inputs if is_view or one.kind is np.ndarray for source in sources.get(one, (one,))}
         several = len(instruction.outputs) > 1
         for output in instruction.outputs:
-            sources[output] = (
-                {output} if output.kind is not np.ndarray or (not found and not (several and not is_own)) else found | {output}
-            )
+            sources[output] = {output} if output.kind is not np.ndarray or not (found or several) else found | {output}
     return sources
 
 

@@ -211,16 +211,20 @@ class _Reader:
         if isinstance(data, str):
             return function_of(data)
         ((kind, content),) = data.items()
+        if kind not in ("loop", "switch"):
+            raise ValueError(f"{kind!r:.20} is no kind of function")
         if kind == "switch":
-            return SwitchRun([self.known(one) for one in content])
+            return SwitchRun([self.required_program(one) for one in content])
         step, test, counts, rows, order, has_carries = content
         n_carry, n_ys, n_sums = map(operator.index, counts)
         order = self.value(order)
         if not isinstance(order, range | None):
             raise ValueError(f"{order!r:.20} are no numbers of steps")
-        return LoopRun(self.known(step), self.program(test), (n_carry, n_ys, n_sums), operator.index(rows), order, bool(has_carries))
+        return LoopRun(
+            self.required_program(step), self.program(test), (n_carry, n_ys, n_sums), operator.index(rows), order, bool(has_carries)
+        )
 
-    def known(self, data: Any) -> Program:
+    def required_program(self, data: Any) -> Program:
         program = self.program(data)
         if program is None:
             raise ValueError("a program is missing")
