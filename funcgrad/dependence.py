@@ -36,6 +36,9 @@ OF_DTYPES = frozenset(
 )
 """Functions whose results are real or complex, depending on the values: those of np.emath where the argument is real."""
 
+_ORDERED: dict[Any, int] = {np.ravel: 1, np.reshape: 2}
+"""Functions that take an order of elements, and the place of that argument."""
+
 OF_SOME_VALUES = frozenset(
     {np.roots, np.poly, np.polymul, np.polyfit, np.bincount, np.repeat, np.histogram, np.histogram2d, np.histogramdd}
     | {np.histogram_bin_edges, np.delete, np.linalg.eig, np.linalg.eigvals, np.linalg.lstsq}
@@ -84,6 +87,14 @@ def refuse_dtypes(name: str, program: str) -> NoReturn:
     raise ConcretizationError(f"{program}: {name} gives real numbers or complex ones, depending on the values: use {remedy}{place()}")
 
 
+def refuse_layout(name: str, order: str, program: str) -> NoReturn:
+    """A function of NumPy cannot be part of a program: the order of its result is another one for another layout."""
+    raise ConcretizationError(
+        f"{program}: np.{name} with order={order!r} depends on how its argument lies in memory, which may be otherwise at another call: "
+        f"use order='C' or order='F'{place()}"
+    )
+
+
 def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], program: str, unknown: Any) -> None:
     """A function whose result has another shape or dtype for other values cannot be part of a program.
 
@@ -95,7 +106,7 @@ def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], pr
         unknown: the type of the arguments whose values are not known.
 
     Raises:
-        ConcretizationError: it is such a function of NumPy, or an index by a mask.
+        ConcretizationError: it is such a function of NumPy, or an index by a mask, or depends on the layout of arrays.
     """
     name = getattr(function, "__name__", "")
     if function in OF_DTYPES and any(
@@ -106,6 +117,9 @@ def check_form(function: Any, args: tuple[Any, ...], options: dict[str, Any], pr
     is_known = function in (np.compress, np.extract) and innermost_of(args[:1]) is None and "condition" not in options
     if (function in OF_VALUES and not is_known) or (function is np.where and len(args) == 1):
         refuse_shapes(name, program)
+    order = options.get("order", args[_ORDERED[function]] if function in _ORDERED and len(args) > _ORDERED[function] else "C")
+    if function in _ORDERED and order in ("K", "A"):
+        refuse_layout(name, order, program)
     if name == "elements_of" and any(
         type(one) is unknown and one.dtype == bool for one in (args[1] if type(args[1]) is tuple else args[1:2])
     ):

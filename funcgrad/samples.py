@@ -64,6 +64,20 @@ def made_up_for(staged: Any) -> Any:
     return np.resize(_PATTERN, variable.shape).astype(variable.dtype)
 
 
+def usual_for(staged: Any, integer: int) -> Any:
+    """A value of its kind, shape and dtype that functions of linear algebra take; of integers the one that is given."""
+    variable = staged._variable
+    is_whole = variable.dtype.kind not in "fc"
+    if variable.kind is not np.ndarray:
+        return variable.kind(integer if is_whole else 1)
+    if is_whole:
+        return np.full(variable.shape, integer, variable.dtype)
+    made = np.resize(_PATTERN, variable.shape).astype(variable.dtype)
+    if len(variable.shape) > 1 and variable.shape[-1] == variable.shape[-2]:
+        made += 4 * variable.shape[-1] * np.eye(variable.shape[-1], dtype=variable.dtype)
+    return made
+
+
 _MANY = 50_000
 """Numbers: where there are more, one value stands for all."""
 _PATTERN = 1.0 + 0.5 * np.sin(np.arange(1009.0))

@@ -10,6 +10,8 @@ Owns the recording: which calls become which instructions. What is made of them 
 
 from __future__ import annotations
 
+import contextlib
+import functools
 import math
 import operator
 from collections.abc import Callable
@@ -35,7 +37,7 @@ from funcgrad.instructions import NUMBERS, Instruction, Trail, Variable, copied,
 from funcgrad.numbers import COMPARED, COMPARISONS, INTEGERS, OPERATORS, SIGNS, on_numbers
 from funcgrad.own_calls import OwnCalls
 from funcgrad.primitive import SCALARS
-from funcgrad.samples import Pending, made_up_for, sample_of
+from funcgrad.samples import Pending, made_up_for, sample_of, usual_for
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
 
@@ -50,7 +52,10 @@ class Recording:
         watched: variables in which a NaN means that the careful program must answer instead.
         holds: constants that must not change while the program lives.
         instead: the recording of a branch that runs on this one's values, and must have what is computed from them.
+        is_supposed: whether a call is not sure to be made, or not on values like these: one that raises is looked at with others.
     """
+
+    is_supposed = False
 
     def __init__(self, scope: Scope, is_careful: bool) -> None:
         self.scope = scope
@@ -87,7 +92,7 @@ class Recording:
             args, options = replaced(args, self._constant, np.ndarray), replaced(options, self._constant, np.ndarray)
         form = self._forms.of(function, args, options)
         if form is None:
-            answer = answer_of(function, evaluated, replaced(args, sample_of, Staged), replaced(options, sample_of, Staged))
+            answer = self._answer(function, args, options)
             if answer is NotImplemented or answer is None or isinstance(answer, (str, np.dtype, type)):
                 return answer
             made = self._staged(answer)
@@ -96,6 +101,17 @@ class Recording:
         given, named = replaced(args, _variable, Staged), replaced(options, _variable, Staged)
         self.instructions.append(Instruction(function, given, named, _target(made), line()))
         return self._looked_at(made, getattr(function, "__name__", "")) if of_scipy or function in OF_SOME_VALUES else made
+
+    def _answer(self, function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any]) -> Any:
+        """What a call gives for the values at the first call; for made-up ones where it does not take those, and perhaps need not."""
+        try:
+            return answer_of(function, evaluated, *replaced([args, options], sample_of, Staged))
+        except Exception:
+            for integer in (1, 0) if self.is_supposed else ():
+                given = replaced([args, options], functools.partial(usual_for, integer=integer), Staged)
+                with contextlib.suppress(Exception):
+                    return answer_of(function, evaluated, *given)
+            raise
 
     def _looked_at(self, made: Any, name: str) -> Any:
         """Results whose forms may be others for other values: the program looks at them."""

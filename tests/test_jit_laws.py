@@ -61,6 +61,8 @@ REFUSED = {
     "real_if_close-3-emath not close": "np.real_if_close",
     "real_if_close-3-emath close by a large tolerance": "np.real_if_close",
     "piecewise-3 0d-tracer for a value": "np.piecewise",
+    **dict.fromkeys(["ravel-2x3x4-of a view, order A", "ravel-2x3x4-of a view, order K", "ravel-2x3x4-of a transpose, order K"], "ravel"),
+    **dict.fromkeys(["reshape-2x3x4-of a transpose, order A", "reshape-2x3x4-of a view, order A"], "reshape"),
     "vectorize-3": "an if",
 }
 """Cases that do not compile, and what the message names."""

@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.dependence import refuse_layout
 from funcgrad.errors import NoRuleError
-from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, mapping_of, one_example
+from funcgrad.mapped import OPEN, TRACERS, Mapped, crossed, inmost, mapping_of, one_example
 from funcgrad.primitive import Operation, declare, register_all
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import linear
 from funcgrad.rules.batching import by_examples, in_front, unhidden
 from funcgrad.rules.values import plain_constant, raw, real_part, refuse_out, shape_of, unbroadcast
+from funcgrad.staged import Staged
 from funcgrad.tape import Record, innermost
 from funcgrad.tracer import Tracer
 
@@ -98,8 +100,15 @@ def order_of(a: Any) -> str:
     return "F" if one_example(a).flags.fnc else "C"
 
 
+def _check_layout(name: str, order: str, a: Any) -> None:
+    inside = inmost(a) if order in ("A", "K") else None
+    if type(inside) is Staged:
+        refuse_layout(name, order, inside._scope.name)
+
+
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     """np.reshape."""
+    _check_layout("reshape", order, a)
     if order == "A":  # settled by the layout of the array itself, which its cotangent need not share
         order = order_of(a)
     return _reshape(a, shape, order=order) if order != "C" else _reshape(a, shape)
@@ -107,6 +116,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 def ravel(a: Any, order: str = "C") -> Any:
     """np.ravel."""
+    _check_layout("ravel", order, a)
     return reshape(a, -1, order) if order != "K" else reshape(transpose(a, _axes_in_memory(one_example(a))), -1)
 
 

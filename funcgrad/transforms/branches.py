@@ -22,6 +22,7 @@ from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import at, checked_function
 from funcgrad.transforms.carries import space_of
 from funcgrad.transforms.compile.branches import branched
+from funcgrad.transforms.compile.loops import converted
 
 R = TypeVar("R")
 
@@ -60,7 +61,7 @@ def any_integer(what: str, value: Any) -> Any:
     """
     plain: Any = raw(value) if OPEN else value
     if type(plain) is Staged and plain.dtype.kind in "iu" and not plain.shape:
-        return plain
+        return converted(plain, int, plain.dtype)
     if type(plain) is not Mapped:
         return as_integer(what, value)
     if plain.shape or plain.dtype.kind not in "iu":

@@ -16,6 +16,7 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError
 from funcgrad.mapped import OPEN, Mapped, inmost, is_any
+from funcgrad.rules.batching import unhidden
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import raw
 from funcgrad.silence import quietly
@@ -205,8 +206,16 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     first, end = any_integer(f"{name}: lower", lower), any_integer(f"{name}: upper", upper)
     lasts = end - first
     if type(inmost(lasts)) is Staged:
-        goes_on, once_more = lambda val: val[0] < end, lambda val: (val[0] + 1, body_fun(val[0], val[1]))
-        last: R = _until(name, goes_on, once_more, (first, init_val))[1]
+        count = lasts
+        while type(count) is Mapped:
+            count = np.max(unhidden(count, count._scope), initial=0)
+
+        def step(val: Any) -> Any:
+            n, carry = val
+            after = _continued(name, lasts > n, body_fun, carry, first + n) if type(lasts) is Mapped else body_fun(first + n, carry)
+            return n + 1, after
+
+        last: R = _until(name, lambda val: val[0] < count, step, (0, init_val))[1]
         return last
     if type(lasts) is Mapped:  # without examples one step, to learn the shapes
         numbers = range(int(np.max(inmost(lasts), initial=not inmost(lasts).size)))

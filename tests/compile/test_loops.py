@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import funcgrad.numpy as fnp
 from funcgrad import (
     cond,
     fori_loop,
@@ -416,3 +417,32 @@ def test_passes_show_the_programs_inside():
         "branch 1 of cond",
     ):
         assert part in shown
+
+
+def test_forward_mode_of_loops_in_branches():
+    twice = lambda x: fori_loop(0, 2, lambda i, c: np.sin(c), x)
+    f = lambda x: cond(x >= 0.0, twice, lambda x: x, x)
+    g = lambda x: scan(lambda c, _: (f(c), None), x, None, length=2)[0]
+    for h in (f, g, lambda x: switch(np.where(x > 0.0, 1, 0), [np.cos, twice], x)):
+        for derivative in (jacfwd(h), lambda x, h=h: jvp(h, (x,), (2.0,)), hessian(h), jacfwd(grad(h)), grad(h)):
+            assert_compiles(derivative, 0.5)
+        assert jvp(jit(h), (0.5,), (1.0,))[1] == pytest.approx(grad(h)(0.5), rel=1e-13)
+
+
+def test_what_is_not_run_need_not_take_the_first_values():
+    empty = np.zeros((2, 2))
+    cases: list[Any] = [
+        (lambda x: cond(np.trace(x) > 0, np.linalg.inv, lambda x: x, x), (empty,), (np.eye(2) * 2.0,)),
+        (lambda x: cond(np.trace(x) > 0, np.linalg.cholesky, lambda x: x, x), (-np.eye(2),), (np.eye(2) * 4.0,)),
+        (lambda a, b: cond(b != 0, lambda: a // b, lambda: a), (5, 0), (5, 2)),
+        (lambda a, i: cond(i < 3, lambda: fnp.take(a, i, axis=0), lambda: 0.0), (np.ones(3), 7), (np.arange(3.0), 2)),
+        (lambda a, i: cond(i < 3, lambda: fnp.at(a)[i].set(2.0), lambda: a), (np.ones(3), 7), (np.ones(3), 2)),
+        (lambda x: while_loop(lambda x: np.trace(x) > 0, lambda x: np.linalg.inv(x) - np.eye(2), x), (empty,), (np.eye(2) * 2.0,)),
+        (lambda n, x: fori_loop(0, n, lambda i, x: np.linalg.inv(x), x), (0, empty), (3, np.eye(2) * 2.0)),
+    ]
+    for f, first, second in cases:
+        program: Any = jit(f)
+        for args in (first, second, first):
+            np.testing.assert_allclose(program(*args), f(*args), rtol=1e-14)
+    with pytest.raises(np.linalg.LinAlgError):
+        jit(cases[0][0])(np.ones((2, 2)))  # the branch is run, and this is its own error

@@ -117,6 +117,18 @@ def test_bounds_that_differ_between_examples():
             assert_compiles(vmap(g), (n, XS), (n[::-1].copy(), XS), (n * 0, XS))
 
 
+def test_the_number_of_a_step_is_a_number_of_pythons():
+    f = lambda lower, upper, x: fori_loop(lower, upper, lambda i, v: v * 1.5 + i, x)
+    for kind in (int, np.int64, np.int8, np.array):
+        for x in (np.ones(2, np.float32), 1.0, np.float32(1.0)):
+            assert_compiles(f, (kind(0), kind(3), x), (kind(1), kind(5), x))
+    bounds = np.array([1, 2, 3])
+    for x in (np.ones(2, np.float32), 1.0):
+        assert_compiles(vmap(f, (None, 0, None)), (0, bounds, x), (0, bounds[::-1].copy(), x))
+    both = lambda n: vmap(lambda n: vmap(lambda m: f(m, n, 1.0))(np.array([0, 2])))(n)
+    assert_compiles(both, (bounds,), (bounds * 0,))
+
+
 def test_misuse():
     with pytest.raises(InputTypeError, match="upper must be an integer, got a value of dtype float64"):
         jit(power)(2.0, 2.0)

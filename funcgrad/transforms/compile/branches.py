@@ -186,7 +186,7 @@ def _recorded(name: str, index: Staged, branches: Sequence[Branch], values: Sequ
     run = SwitchRun(programs)
     made = list(outer.call(run, (index, around), {}))
     if run._is_watched:
-        outer.watched.append(made.pop(0))
+        made.pop(0).watch()
     return tree.unflatten(treedef, made)
 
 

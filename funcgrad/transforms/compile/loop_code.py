@@ -65,7 +65,7 @@ class LoopCode(Code):
             lines += [f"kept{n}.append({one})" if self._is_open else f"kept{n}[i] = {one}" for n, one in enumerate(carry)]
         lines += [f"ys{n}[i] = {writer.text(one)}" for n, one in enumerate(self._ys)]
         for n, one in enumerate(self._addends):
-            lines += self._added(f"total{n}", writer.text(one), one)
+            lines += self._added(f"total{n}", writer.text(one), one, writer.text(np.add))
         lines += self._handed_on(writer, program.outputs, carry)
         passed_on = [f"copy({one})" if self._is_array(output) else one for one, output in zip(carry, program.outputs, strict=True)]
         totals = [f"total{n}" for n in range(len(self._addends))]
@@ -76,11 +76,9 @@ class LoopCode(Code):
         """Whether the last carry may be the first one, or what the code around goes on using."""
         return type_of(output) is np.ndarray
 
-    def _added(self, total: str, addend: str, output: Any) -> list[str]:
+    def _added(self, total: str, addend: str, output: Any, add: str) -> list[str]:
         is_array = self._is_array(output)
-        added = f"add({total}, {addend}, {total})" if is_array and np.shape(output) else f"{total} + {addend}"
-        if is_array:
-            self._namespace.setdefault("add", np.add)
+        added = f"{add}({total}, {addend}, {total})" if is_array and np.shape(output) else f"{total} + {addend}"
         return [f"{total} = {f'copy({addend})' if is_array else addend} if {total} is None else {added}"]
 
     def _handed_on(self, writer: Writer, outputs: Sequence[Any], carry: Sequence[str]) -> list[str]:

@@ -41,6 +41,8 @@ class Inner(Recording):
         around: staged values of the recordings around that it uses, by their variables.
     """
 
+    is_supposed = True
+
     def __init__(self, outer: Recording, scope: Any) -> None:
         super().__init__(scope, outer.is_careful)
         self.outer = outer
@@ -277,7 +279,7 @@ def compiled_loop(
     run = LoopRun(program, test_program, (len(after), len(ys), len(sums)), len(row), order, has_carries)
     made = list(outer.call(run, (list(around), around_test, init, list(xs)), {}))
     if program.watched:
-        outer.watched.append(made.pop(0))
+        made.pop(0).watch()
     a, b, c = len(after), len(after) + len(ys), len(after) + len(ys) + len(sums)
     return made[:a], made[a:b], made[b:c], made[c:]
 

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import InputValueError
-from funcgrad.primitive import FUNCTIONS
+from funcgrad.errors import InputValueError, NoRuleError
+from funcgrad.primitive import FUNCTIONS, operation_of
 
 _MODULES = ("numpy", "numpy.linalg", "numpy.fft", "scipy.special")
 _METHODS = ("reduce", "accumulate", "reduceat", "outer")
@@ -32,13 +32,18 @@ def name_of(function: Any) -> str | None:
 
 
 def _in_module(module: str, name: str) -> Any:
-    """A function of a module: nothing else is looked for in a file's name."""
+    """A ufunc of a module, or a function of NumPy's that an operation of funcgrad stands for: those compute. Others may write files."""
     try:
         found = getattr(importlib.import_module(module), name, None)
     except ImportError:
         return None
-    is_known = isinstance(found, np.ufunc) or (module != "scipy.special" and hasattr(found, "_implementation"))
-    return found if is_known else None
+    if isinstance(found, np.ufunc):
+        return found
+    try:
+        operation_of(found)
+    except NoRuleError:
+        return None
+    return found if hasattr(found, "_implementation") else None
 
 
 def function_of(name: str) -> Callable[..., Any]:

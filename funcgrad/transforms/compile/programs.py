@@ -44,8 +44,10 @@ PASSES: list[Callable[[Program], Program]] = [
 Applied = Callable[..., Any]
 
 
-def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = False) -> tuple[Program, tree.TreeDef]:
-    """The program of a function of leaves, and the structure of its output.
+def recorded(
+    name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = False, is_supposed: bool = False
+) -> tuple[Program, tree.TreeDef]:
+    """The program of a function of leaves, and the structure of its output. `is_supposed`: the leaves are made up.
 
     Raises:
         ConcretizationError: the function depends on a value, or an output on a tracer of the code around.
@@ -56,6 +58,7 @@ def recorded(name: str, f: Applied, leaves: Sequence[Any], is_careful: bool = Fa
     scope.is_recorded = False
     OPEN.append(scope)
     recording = Recording(scope, is_careful)
+    recording.is_supposed = is_supposed
     try:
         inputs = [recording.input(leaf) for leaf in leaves]
         found, treedef = quietly(lambda: tree.flatten(f(*inputs)))
@@ -147,7 +150,7 @@ class Entry(Own):
         if not self.program.watched:
             return None
         stand_ins = [np.ones(one.shape, one.dtype) if one.kind is np.ndarray else one.kind(1) for one in self.program.inputs]
-        return recorded(self._name, self._f, stand_ins, is_careful=True)[0]
+        return recorded(self._name, self._f, stand_ins, is_careful=True, is_supposed=True)[0]
 
     def _carefully(self, leaves: Sequence[Any]) -> Entry:
         """The program whose derivatives have strong zeros, for arguments at which the plain one has a NaN."""

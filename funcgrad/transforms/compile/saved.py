@@ -36,7 +36,18 @@ _KINDS: dict[str, type] = {one.__name__: one for one in (*NUMBERS, Trail)}
 _TYPES: dict[str, type] = {one.__name__: one for one in (np.ndarray, *NUMBERS, *(np.dtype(char).type for char in "?bhilqBHILQefdgFDG"))}
 
 _DAMAGES = (
-    *(ValueError, LookupError, TypeError, AttributeError, EOFError, NotImplementedError, RecursionError, SyntaxError),
+    *(
+        ValueError,
+        LookupError,
+        TypeError,
+        AttributeError,
+        EOFError,
+        NotImplementedError,
+        RecursionError,
+        SyntaxError,
+        ArithmeticError,
+        MemoryError,
+    ),
     *(zipfile.BadZipFile, zlib.error),
 )
 """What reading a damaged file raises."""
@@ -107,6 +118,8 @@ class _Writer:
             return {"t" if kind is tuple else "l": [self.value(one) for one in value]}
         if kind is slice or kind is range:
             return {"s" if kind is slice else "r": [self.value(one) for one in (value.start, value.stop, value.step)]}
+        if kind is dict and all(type(key) is str for key in value):
+            return {"o": [[key, self.value(one)] for key, one in value.items()]}
         if value is Ellipsis:
             return {"e": 0}
         if value is np._NoValue:
@@ -242,6 +255,8 @@ class _Reader:
         if key in ("t", "l"):
             found = [self.value(one) for one in content]
             return tuple(found) if key == "t" else found
+        if key == "o":
+            return {str(name): self.value(one) for name, one in content}
         if key in ("s", "r"):
             return (slice if key == "s" else range)(*(self.value(one) for one in content))
         if key == "a":

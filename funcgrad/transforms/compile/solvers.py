@@ -105,5 +105,5 @@ def solved_by(
     run = SolverRun(name, solve, programs)
     made = list(outer.call(run, (around, list(leaves)), {}))
     if run.is_watched:
-        outer.watched.append(made.pop(0))
+        made.pop(0).watch()
     return made
