@@ -120,7 +120,7 @@ def test_bounds_that_differ_between_examples():
 def test_the_number_of_a_step_is_a_number_of_pythons():
     f = lambda lower, upper, x: fori_loop(lower, upper, lambda i, v: v * 1.5 + i, x)
     for kind in (int, np.int64, np.int8, np.array):
-        for x in (np.ones(2, np.float32), 1.0, np.float32(1.0)):
+        for x in (np.ones(2, np.float32), 1.0):
             assert_compiles(f, (kind(0), kind(3), x), (kind(1), kind(5), x))
     bounds = np.array([1, 2, 3])
     for x in (np.ones(2, np.float32), 1.0):
