@@ -114,13 +114,20 @@ def label(axes: Axes, title: str, x: str, y: str, *, is_count: bool = False) -> 
         axes: what was drawn on.
         title: over the picture.
         x: under the horizontal axis.
-        y: beside the vertical one; a log axis is made to span a factor of two at least, as a shorter one may be without ticks.
+        y: beside the vertical one; a log axis is made to span a factor of two at least, and of less than a decade its ticks are plain
+            numbers: there may be no power of ten to be read.
         is_count: whether x counts epochs or steps, and so has ticks at whole numbers only.
     """
+    from matplotlib import ticker
+
     low, high = axes.get_ylim()
     if axes.get_yscale() == "log" and high < 2.0 * low:
         middle = math.sqrt(low * high)
         axes.set_ylim(middle / math.sqrt(2.0), middle * math.sqrt(2.0))
+    if axes.get_yscale() == "log" and high < 10.0 * low:
+        axes.yaxis.set_major_locator(ticker.MaxNLocator(6))
+        axes.yaxis.set_major_formatter(ticker.ScalarFormatter())
+        axes.yaxis.set_minor_locator(ticker.NullLocator())
     if is_count:
         axes.locator_params(axis="x", integer=True, min_n_ticks=1)
     axes.set_title(title)
