@@ -14,7 +14,7 @@ import numpy as np
 
 from funcgrad.instructions import NUMBERS, Variable, copied, replaced
 from funcgrad.numbers import as_kind, on_numbers, scalar_of
-from funcgrad.primitive import ELEMENTWISE
+from funcgrad.primitive import ELEMENTWISE, is_elementwise
 
 MOVING: set[Any] = {
     *(np.reshape, np.transpose, np.swapaxes, np.moveaxis, np.expand_dims, np.squeeze, np.broadcast_to, np.concatenate, np.stack),
@@ -76,7 +76,8 @@ class Forms:
                 return None
             if function is np.matmul:
                 return self._of_product(*args)
-            return self._of_elements(function, args) if _is_elementwise(function, len(args)) else None
+            is_known = is_elementwise(function) or function in ELEMENTWISE or (function is np.where and len(args) == 3)
+            return self._of_elements(function, args) if is_known else None
         except Exception:  # whatever it is, the call itself says it better
             return None
 
@@ -129,13 +130,6 @@ class Forms:
 
 def _called(function: Callable[..., Any], args: Any, options: dict[str, Any]) -> Any:
     return function(*args, **options)
-
-
-def _is_elementwise(function: Any, count: int) -> bool:
-    """Whether a function of so many arguments makes one array, element by element."""
-    if isinstance(function, np.ufunc):
-        return function.signature is None and function.nout == 1
-    return function in ELEMENTWISE or (function is np.where and count == 3)
 
 
 def stand_in(value: Any) -> Any:

@@ -222,7 +222,7 @@ def one_example(value: Any) -> np.ndarray:
     """The plain array of a value, of one example where it is mapped: for what depends on shape, dtype and layout alone."""
     plain = inmost(value)
     if type(plain) is Staged:
-        plain = plain.stand_in()
+        plain = plain.blank()
     array = np.asarray(plain)
     hidden = array.ndim - len(getattr(value, "shape", ()))
     return array[(0,) * hidden] if all(array.shape[:hidden]) else np.empty(array.shape[hidden:], array.dtype)

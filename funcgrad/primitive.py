@@ -11,6 +11,8 @@ import sys
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 from funcgrad.errors import InputValueError, NoRuleError
 
 Operation = Callable[..., Any]
@@ -32,6 +34,12 @@ FUNCTIONS: dict[str, Any] = {}
 
 ELEMENTWISE: set[Any] = set()
 """The functions of elementwise primitives."""
+
+
+def is_elementwise(function: Any) -> bool:
+    """Whether a function is a ufunc that makes one array, element by element."""
+    return isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
+
 
 _OWNERS: dict[str, str | None] = {}
 

@@ -57,11 +57,9 @@ def made_up_for(staged: Any) -> Any:
     if type(staged._sample) is not Pending:
         return staged._sample
     variable = staged._variable
-    if variable.kind is not np.ndarray:
-        return variable.kind(1)
     if math.prod(variable.shape) > _MANY:
         return np.broadcast_to(_PATTERN[0].astype(variable.dtype), variable.shape)
-    return np.resize(_PATTERN, variable.shape).astype(variable.dtype)
+    return usual_for(staged, 1)
 
 
 def usual_for(staged: Any, integer: int) -> Any:

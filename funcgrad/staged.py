@@ -132,7 +132,7 @@ class Recording:
         len(self.scope.records)
         values = [one._sample if type(one) is Staged else one for one in (x, y)]
         sample: Any
-        if isinstance(values[0], Pending) or isinstance(values[1], Pending):
+        if type(values[0]) is Pending or type(values[1]) is Pending:
             sample, variable = Pending(function, (x, y), {}), Variable(function in _OF_TRUTHS or 1.0)
         else:  # its value at once takes less than what it would take to find it later
             sample = on_numbers(function, scalar, values)
@@ -264,9 +264,9 @@ class Staged(Many):
         """Whether derivatives are recorded with strong zeros."""
         return self._recording.is_careful
 
-    def stand_in(self) -> np.ndarray:
-        """An array that has its shape, dtype and layout alone."""
-        return np.empty_like(sample_of(self))
+    def blank(self) -> np.ndarray:
+        """An array that has its shape and dtype alone: how it lies in memory a program does not know."""
+        return np.empty(self.shape, self.dtype)
 
     def watch(self) -> None:
         """It is a derivative by plain rules: a NaN in it means that strong zeros are needed."""

@@ -345,8 +345,7 @@ def eigvals(a: Any, b: Any = None, overwrite_a: bool = False, check_finite: bool
 
 expm, logm = _alike(_linalg.expm, _functions.expm), _alike(_linalg.logm, _functions.logm)
 cosm, sinm, tanm = _alike(_linalg.cosm, _functions.cosm), _alike(_linalg.sinm, _functions.sinm), _alike(_linalg.tanm, _functions.tanm)
-coshm, sinhm = _alike(_linalg.coshm, _functions.coshm), _alike(_linalg.sinhm, _functions.sinhm)
-tanhm = _alike(_linalg.tanhm, _functions.tanhm)
+coshm, sinhm, tanhm = (_alike(getattr(_linalg, name), getattr(_functions, name)) for name in ("coshm", "sinhm", "tanhm"))
 
 
 @_in_place_of(_linalg.expm_frechet, "A E")

@@ -205,21 +205,21 @@ def fori_loop(lower: int, upper: int, body_fun: Callable[[int, R], R], init_val:
     name = f"fori_loop of {named(body_fun)}"
     first, end = any_integer(f"{name}: lower", lower), any_integer(f"{name}: upper", upper)
     lasts = end - first
+
+    def after(n: Any, carry: Any) -> Any:
+        """The carry after step n, which is made for those examples alone that have so many."""
+        return _continued(name, lasts > n, body_fun, carry, first + n) if type(lasts) is Mapped else body_fun(first + n, carry)
+
     if type(inmost(lasts)) is Staged:
         count = lasts
         while type(count) is Mapped:
             count = np.max(unhidden(count, count._scope), initial=0)
 
-        def step(val: Any) -> Any:
-            n, carry = val
-            after = _continued(name, lasts > n, body_fun, carry, first + n) if type(lasts) is Mapped else body_fun(first + n, carry)
-            return n + 1, after
-
-        last: R = _until(name, lambda val: val[0] < count, step, (0, init_val))[1]
+        last: R = _until(name, lambda val: val[0] < count, lambda val: (val[0] + 1, after(*val)), (0, init_val))[1]
         return last
     if type(lasts) is Mapped:  # without examples one step, to learn the shapes
         numbers = range(int(np.max(inmost(lasts), initial=not inmost(lasts).size)))
-        once = lambda carry, n: (_continued(name, lasts > n, body_fun, carry, first + n), None)
+        once = lambda carry, n: (after(n, carry), None)
     else:
         numbers = range(first, end)
         once = lambda carry, i: (body_fun(i, carry), None)

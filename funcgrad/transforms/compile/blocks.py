@@ -17,7 +17,8 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable, replaced
-from funcgrad.transforms.compile.memory import is_elementwise, planned, takes_out
+from funcgrad.primitive import is_elementwise
+from funcgrad.transforms.compile.memory import planned, takes_out
 from funcgrad.transforms.compile.program import Program
 from funcgrad.transforms.compile.threads import on_all
 from funcgrad.transforms.compile.writer import Writer

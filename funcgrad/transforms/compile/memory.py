@@ -14,6 +14,7 @@ import numpy as np
 
 from funcgrad.instructions import Instruction, Variable
 from funcgrad.ops.indexing import elements_of
+from funcgrad.primitive import is_elementwise
 from funcgrad.transforms.compile.program import Program
 
 _REDUCTIONS = frozenset(ufunc.reduce for ufunc in (np.add, np.multiply, np.maximum, np.minimum, np.logical_and, np.logical_or))
@@ -24,11 +25,6 @@ _FRESH = frozenset(
 )
 """Functions whose results share no memory with their arguments, beside ufuncs and their methods."""
 _VIEWS = frozenset({np.transpose, np.swapaxes, np.moveaxis, np.expand_dims})
-
-
-def is_elementwise(function: Any) -> bool:
-    """Whether a function makes one array, element by element."""
-    return isinstance(function, np.ufunc) and function.signature is None and function.nout == 1
 
 
 def is_fresh(instruction: Instruction) -> bool:
