@@ -40,6 +40,7 @@ from funcgrad.primitive import SCALARS
 from funcgrad.samples import Pending, made_up_for, sample_of, usual_for
 from funcgrad.tape import COPIED_BYTES, Holds, Scope
 from funcgrad.tracer import TRACERS, Many, Tracer, innermost_of, is_augmented
+from funcgrad.writes import without_writing
 
 
 class Recording:
@@ -79,6 +80,7 @@ class Recording:
         if function in OF_SHAPES:
             return function(*replaced(args, stand_in, Staged), **replaced(options, stand_in, Staged))
         check_form(function, args, options, self.scope.name, Staged)
+        args, options = without_writing(function, args, options, self.scope.name)
         is_own = type(function) is FunctionType and function.__module__.startswith("funcgrad.") and function not in MOVING
         if is_own and function not in self._own.inside:
             found = self._own.made(function, args, options, self.instructions, self.watched)

@@ -37,6 +37,7 @@ LAYERS = {
     "staged": 2,
     "mapped": 2,
     "primitive": 2,
+    "writes": 2,
     "rule": 2,
     "replay": 3,
     "rules": 4,

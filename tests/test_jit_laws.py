@@ -5,6 +5,7 @@ The program is made at one point and asked at another of the same shapes, so tha
 
 from __future__ import annotations
 
+import copy
 import re
 from collections.abc import Callable
 from typing import Any
@@ -43,15 +44,23 @@ def assert_same(got: Any, wanted: Any, tolerance: float, of_numbers: bool = Fals
 
 def assert_compiles(f: Callable[..., Any], points: list[Any], elsewhere: list[Any], tolerance: float) -> None:
     program, of_numbers = jit(f), all(isinstance(one, (float, int, complex)) for one in points)
-    assert_same(program(*points), f(*points), tolerance, of_numbers)
-    assert_same(program(*elsewhere), f(*elsewhere), tolerance, of_numbers)
-    assert_same(program(*points), f(*points), tolerance, of_numbers)
+
+    def run(args: list[Any]) -> Any:
+        given = copy.deepcopy(args)
+        result = program(*given)
+        for one, before in zip(tree.leaves(given), tree.leaves(args), strict=True):
+            np.testing.assert_array_equal(one, before)
+        return result
+
+    assert_same(run(points), f(*copy.deepcopy(points)), tolerance, of_numbers)
+    assert_same(run(elsewhere), f(*copy.deepcopy(elsewhere)), tolerance, of_numbers)
+    assert_same(run(points), f(*copy.deepcopy(points)), tolerance, of_numbers)
     larger = [np.concatenate([one, one[..., ::-1]]) if isinstance(one, np.ndarray) and one.ndim else one for one in elsewhere]
     try:
-        wanted = f(*larger)
+        wanted = f(*copy.deepcopy(larger))
     except Exception:  # no function of arguments twice as long
         return
-    assert_same(program(*larger), wanted, tolerance, of_numbers)
+    assert_same(run(larger), wanted, tolerance, of_numbers)
 
 
 OF_VALUES = (

@@ -1,0 +1,61 @@
+"""What calls write into: nothing, in a program. Its values never change, and neither do the arguments that it is called with.
+
+Owns which functions of NumPy and SciPy write, and by which of their parameters. What tracers meet is refused by their operations.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from funcgrad.errors import ConcretizationError, NoRuleError
+from funcgrad.primitive import operation_of
+
+_WRITERS = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
+_LIBRARIES = ("numpy", "scipy.", "funcgrad.scipy.")
+
+
+@functools.cache
+def _writing(function: Callable[..., Any]) -> dict[str, int]:
+    """The parameters that say what a function may write into, with their places."""
+    tellers = [function]
+    with contextlib.suppress(NoRuleError):
+        tellers.append(operation_of(function))
+    for one in tellers:
+        try:
+            names = [*inspect.signature(one).parameters]
+        except (TypeError, ValueError):  # it is in C, which may not tell
+            continue
+        return {name: n for n, name in enumerate(names) if name in ("out", "output") or name.startswith("overwrite_")}
+    return {}
+
+
+def without_writing(
+    function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], program: str
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """The arguments of a call in a program, without leave to overwrite any of them.
+
+    Raises:
+        ConcretizationError: writing into an array is what the call is for.
+    """
+    if isinstance(function, np.ufunc) or not str(getattr(function, "__module__", "")).startswith(_LIBRARIES):
+        return args, options
+    if function in _WRITERS or (function is np.nan_to_num and not (options.get("copy", True) if len(args) < 2 else args[1])):
+        operation_of(function)(*args, **options)  # raises, and says what to write instead
+    for name, place in {"out": len(args), **_writing(function)}.items():
+        value = options.get(name, args[place] if place < len(args) else None)
+        if name.startswith("overwrite_"):
+            if place < len(args):
+                args = (*args[:place], False, *args[place + 1 :])
+            options = {key: option for key, option in options.items() if key != name}
+        elif hasattr(value, "shape"):
+            raise ConcretizationError(
+                f"{program}: {function.__name__}(..., {name}=array) would write into an array, and nothing changes in a program: use the "
+                f"value that {function.__name__} returns"
+            )
+    return args, options
