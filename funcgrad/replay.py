@@ -18,12 +18,14 @@ derivatives apart: positions and leaves do.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad.mapped import TRACERS, inmost
-from funcgrad.rule import CONSTANT_LEAF, LEAF, accumulate
+from funcgrad.rule import CONSTANT_LEAF, LEAF, RULES, accumulate
 from funcgrad.silence import quietly
 from funcgrad.staged import Staged
 from funcgrad.tape import Holds, Label, Record, Scope, Tangent, check_open, close_scope, depends_on_outer, open_scope
@@ -31,7 +33,6 @@ from funcgrad.tracer import Tracer
 
 FRUGAL_BYTES = 1 << 20
 """Where a leaf is at least this large, residuals are given free while the walk goes on."""
-
 
 _FLOAT64 = np.dtype(np.float64)
 
@@ -134,24 +135,27 @@ def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
 
 def new_leaf(scope: Scope, value: Any) -> Tracer:
     """An input of a transform, at a position of its own. A tracer of an outer transform becomes the leaf's parent."""
+    if type(value) is float:
+        records = scope.records
+        records.append(CONSTANT_LEAF)
+        return scope.make(value, scope, len(records) - 1)  # type: ignore[no-any-return]
     return new_leaves(scope, (value,))[0]
 
 
 def new_leaves(scope: Scope, values: Sequence[Any]) -> list[Tracer]:
     """The inputs of a transform, each at a position of its own, one behind the other. They are as `across` gives them."""
-    records, make, holds = scope.records, scope.make, scope.root.holds
+    records, make = scope.records, scope.make
+    index = len(records)
     tracers = []
-    for value in values:
-        index = len(records)
+    for value in scope.root.holds.add_each(values):  # in a forward scope too: an inner transform may keep it
         if type(value) is Tracer:
             check_open(value._scope, scope, scope.name)
-            records.append((LEAF, value._index, None))
+            records.append((LEAF.key, value._index, None))
             value = value._primal
         else:
-            if type(value) is np.ndarray:  # in a forward scope too: an inner transform may keep it
-                value = holds.add(value)
             records.append(CONSTANT_LEAF)
         tracers.append(make(value, scope, index))
+        index += 1
     return tracers
 
 
@@ -196,7 +200,7 @@ def follow(answer: Any, scope: Scope, index: int) -> Tracer:
 
 
 def _push_one(record: Record, index: int, tangents: Any, scope: Scope | None, careful: bool) -> Any:
-    rule = record[0]
+    rule = RULES[record[0]]
     if scope is not None:
         record = rule.lift(record, index, scope)
     tangent = rule.push(record, tangents)
@@ -269,11 +273,11 @@ class Slice:
             if free:
                 records[k - offset] = None  # type: ignore[call-overload]
             if scope is not None:
-                record = record[0].lift(record, k, scope)
+                record = RULES[record[0]].lift(record, k, scope)
             if careful:
                 _pull_carefully(cotangent, record, cotangents)
             else:
-                record[0].pull(cotangent, record, cotangents)
+                RULES[record[0]].pull(cotangent, record, cotangents)
         return [cotangents[k] for k in range(self.start, self.first)]
 
     def cotangents(self, seeds: Sequence[tuple[int, Any]]) -> Sparse:
@@ -311,7 +315,7 @@ class Slice:
             record = records[k - offset]
             # With one parent, with two, with more; an inner leaf without a parent has None there.
             if record[1] in tangents or (len(record) > 3 and (record[2] in tangents or any(parent in tangents for parent in record[3:-1]))):
-                tangents[k] = record[0].push(record, tangents) if is_plain else _push_one(record, k, tangents, scope, careful)
+                tangents[k] = RULES[record[0]].push(record, tangents) if is_plain else _push_one(record, k, tangents, scope, careful)
         return [tangents.get(index) for index in outputs]
 
 
@@ -320,12 +324,23 @@ def if_clean(replay: Callable[..., list[Any]], *args: Any) -> list[Any] | None:
     result = replay(*args)
     squares = 0.0
     for value in result:
-        if type(value) is np.ndarray and value.dtype is _FLOAT64 and value.flags.c_contiguous:
-            flat = value if value.ndim == 1 else value.ravel()
-            squares += flat.dot(flat)  # NaN if one is in it: no pass but this one, no temporary
+        if type(value) is ndarray and value.dtype is _FLOAT64:
+            if value.ndim != 1:
+                value = value.ravel("K")
+            squares += value.dot(value)  # NaN if one is in it
+        elif type(value) is float:
+            squares += value * value
         elif value is not None and has_nan(value):
             return None
     return None if squares != squares else result
+
+
+def is_large(values: Sequence[Any]) -> bool:
+    """Whether an array among some values is so large that residuals are given free while the walk goes on."""
+    for value in values:  # noqa: SIM110 - any() with a generator takes three times as long
+        if type(value) is ndarray and value.nbytes >= FRUGAL_BYTES:
+            return True
+    return False
 
 
 def _seeded(seeds: Sequence[tuple[int, Any]], start: int, first: int) -> tuple[Any, int]:
@@ -336,26 +351,32 @@ def _seeded(seeds: Sequence[tuple[int, Any]], start: int, first: int) -> tuple[A
             stop = index
     cotangents: Any = [None] * (stop + 1) if 2 * start <= stop else Sparse()
     for index, seed in seeds:
-        accumulate(cotangents, index, seed)
+        held = cotangents[index]
+        cotangents[index] = seed if held is None else held + seed
     return cotangents, stop
 
 
 def _pull_plainly(records: list[Record], start: int, first: int, seeds: Sequence[tuple[int, Any]]) -> list[Any]:
     """The walk backwards on plain values: the hot path."""
     cotangents, stop = _seeded(seeds, start, first)
-    for k in range(stop, first - 1, -1):
-        cotangent = cotangents[k]
+    if type(cotangents) is Sparse:
+        for k in range(stop, first - 1, -1):
+            if cotangents[k] is not None:
+                RULES[records[k][0]].pull(cotangents.pop(k), records[k], cotangents)
+        return [cotangents[k] for k in range(start, first)]
+    behind = len(records) - 1 - stop
+    for record in islice(reversed(records), behind, behind + stop - first + 1):
+        cotangent = cotangents.pop()  # the last one left is that of this record
         if cotangent is not None:
-            record = records[k]
-            record[0].pull(cotangent, record, cotangents)
-            cotangents[k] = None
-    return [cotangents[k] for k in range(start, first)]
+            RULES[record[0]].pull(cotangent, record, cotangents)
+    return cotangents[start:]  # type: ignore[no-any-return]
 
 
 def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:
     """Pull with strong zeros where the plain rule makes a NaN. What the parents held already is set aside meanwhile."""
     held = {parent: cotangents[parent] for parent in record[1:-1]}
-    for rule in (record[0], record[0].strong or record[0]):
+    plain = RULES[record[0]]
+    for rule in (plain, plain.strong or plain):
         for parent in held:
             cotangents[parent] = None
         rule.pull(cotangent, record, cotangents)

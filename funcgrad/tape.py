@@ -2,7 +2,8 @@
 
 Owns positions, scopes and what is protected while records wait for their replay. Knows no rule and no operation.
 
-A record is a tuple `(rule, *parents, residual)`. Its parents are positions of earlier records of the same list; constants have none.
+A record is a tuple `(rule, *parents, residual)`. The rule is there by its `key`, for which `funcgrad.rule.RULES` has it. The parents are
+positions of earlier records of the same list; constants have none.
 All scopes that are open on a thread share one list. A scope is a handle on it: a tracer reaches the list through its scope, so that closing
 a scope makes each of its tracers stale at once, at no cost to an operation.
 """
@@ -11,10 +12,11 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad.errors import StaleTracerError
 
@@ -22,7 +24,7 @@ Record = tuple[Any, ...]
 
 
 class Label:
-    """The name of a transform. It stands where a closed scope had its records: an operation asks for their number, and that raises."""
+    """The name of a transform. It stands where a closed scope had its records: to ask for their number, or to add one, raises."""
 
     __slots__ = ("name",)
 
@@ -34,6 +36,10 @@ class Label:
             f"a tracer of {self.name} was used after {self.name} had ended: return it from the function (or as aux, with has_aux=True) "
             "instead of keeping it elsewhere"
         )
+
+    def append(self, record: Record) -> None:
+        """Raise StaleTracerError."""
+        len(self)
 
 
 class Scope:
@@ -243,23 +249,40 @@ class Holds(dict[int, np.ndarray]):
         Returns:
             The array; a copy of one on memory that is not NumPy's, which could not be made writeable again.
         """
-        if type(array) is np.ndarray and array.base is None and array.flags.writeable:  # the hot path: nobody holds it
+        if type(array) is ndarray and array.base is None and array.flags.writeable:  # the hot path: nobody holds it
             key = id(array)
             _set_writeable(array, False)
             _counts[key] = 1
             self[key] = array
             return array
+        if id(array) in self:
+            return array
         if not _can_be_held(array):
             return array.copy("K")
         with _locking:
-            self._add_all(array)
+            self._add_with_bases(array)
         return array
 
-    def _add_all(self, array: Any) -> None:
+    def add_each(self, values: Sequence[Any]) -> list[Any]:
+        """The values, with what `add` returns in place of the arrays among them."""
+        held = []
+        for value in values:
+            if type(value) is ndarray:
+                if value.base is None and value.flags.writeable:
+                    _set_writeable(value, False)
+                    key = id(value)
+                    _counts[key] = 1
+                    self[key] = value
+                else:
+                    value = self.add(value)
+            held.append(value)
+        return held
+
+    def _add_with_bases(self, array: Any) -> None:
         """The base first: whether the view can be made writeable again depends on it."""
         if not isinstance(array, np.ndarray) or id(array) in self:
             return
-        self._add_all(array.base)
+        self._add_with_bases(array.base)
         key, base = id(array), array.base
         count = _counts.get(key, 0)
         is_frozen = isinstance(base, np.ndarray) and not base.flags.writeable and id(base) not in _counts

@@ -16,6 +16,7 @@ import pytest
 from funcgrad import grad, jacfwd, jacrev, jvp, linearize, tape, tree, vjp
 from funcgrad.primitive import OPERATIONS, PRIMITIVES
 from funcgrad.replay import end_keeping, new_leaf, open_keeping
+from funcgrad.rule import RULES
 from funcgrad.tracer import Tracer
 from tests.cases import CONSTANT, DIFFERENTIABLE, ELEMENTWISE, METHODS, OPERATORS, Case
 from tests.witnesses import DIFFERENCE, assert_close, complex_step, differences, inner, like, widened
@@ -101,6 +102,26 @@ def test_each_argument_alone_gives_its_part(case: Case):
         assert_close(vjp(alone, args[n])[1](cotangents)[0], wanted[n], 1e-13)
         parts.append(jvp(alone, (args[n],), (tangent,))[1])
     assert_close(tree.map(lambda *each: sum(each), *parts), jvp(case, args, tangents)[1], 1e-13)
+
+
+def backwards(x: np.ndarray) -> np.ndarray:
+    return np.flip(np.flip(x).copy())
+
+
+@each([case for case in DIFFERENTIABLE if any(np.ndim(arg) for arg in case.args) and not case.note.endswith(("order A", "order K"))])
+def test_how_arrays_lie_in_memory_is_of_no_matter(case: Case):
+    plain, tangents = case(*case.fresh()), like(case.args, 7)
+    cotangents = like(plain, 8)
+    pulled, pushed = vjp(case, *case.fresh())[1](cotangents), jvp(case, case.fresh(), tangents)[1]
+    for layout in (np.asfortranarray, backwards):
+        args, ts, cts = (
+            tree.map(lambda one: layout(one) if type(one) is np.ndarray and one.ndim else one, values)  # noqa: B023 - called here
+            for values in (case.fresh(), tangents, cotangents)
+        )
+        value, pullback = vjp(case, *args)
+        assert_close(value, plain, 1e-12)
+        assert_close(pullback(cts), pulled, 1e-12)
+        assert_close(jvp(case, args, ts)[1], pushed, 1e-12)
 
 
 @each([case for case in DIFFERENTIABLE if sum(np.size(arg) for arg in case.args) <= 24 and not case.is_complex and case.is_real])
@@ -327,7 +348,7 @@ def recorded(case: Case) -> set[str]:
     scope = open_keeping("coverage")
     try:
         case(*(new_leaf(scope, arg) for arg in case.fresh()))
-        return {record[0].name for record in scope.records}
+        return {RULES[record[0]].name for record in scope.records}
     finally:
         tape.close_scope(scope)
         end_keeping(scope)

@@ -15,7 +15,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, hvp, jvp, linearize, value_and_grad, vjp
+from funcgrad import grad, hvp, jvp, linearize, nn, tape, value_and_grad, vjp
+from funcgrad.rule import RULES
 from tests.runs import Run, each_run
 
 
@@ -29,6 +30,31 @@ def test_a_chain_of_a_million_operations():
     assert value_and_grad(chain)(1.0) == (pytest.approx(wanted, rel=1e-15), pytest.approx(wanted, rel=1e-9))
     value, tangent = jvp(chain, (1.0,), (1.0,))
     assert value == wanted and tangent == pytest.approx(wanted, rel=1e-9)
+
+
+MATRIX = [[0.1, 0.2, 0.3], [0.2, 0.1, 0.0], [0.0, 0.0, 0.1]]
+
+
+@pytest.mark.parametrize("x", [0.5, np.full(3, 0.5)], ids=["float", "array"])
+def test_a_tape_is_nothing_to_the_garbage_collector(x: Any):
+    """It passes over tuples of nothing but numbers and arrays, and would else go through long tapes again and again."""
+
+    def f(x: Any) -> Any:
+        y = x
+        for _ in range(10):
+            y = nn.relu(np.sin(y) * x + y) / 2.0 - x**2
+            if np.ndim(y):
+                y = np.where(y > 0.0, y, np.sum(y) * y[0])
+                y = np.max(np.stack([y.reshape(3, 1), np.concatenate([y, x])[3:, None]]), 0)[:, 0] + np.array(MATRIX) @ y
+        records = tape.thread.scope.records
+        assert len(records) > 70
+        for _ in range(5):  # what is inside of records first
+            gc.collect()
+        found = {RULES[record[0]].name for record in records if gc.is_tracked(record)}
+        assert found <= {"getitem"}  # where an index has slices
+        return np.sum(y)
+
+    grad(f)(x)
 
 
 def test_a_long_chain_to_second_order():

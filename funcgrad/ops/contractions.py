@@ -16,7 +16,6 @@ from funcgrad.primitive import register_all
 from funcgrad.rules import bilinear, multilinear
 from funcgrad.rules.values import raw, refuse_out, shape_of, unbroadcast
 from funcgrad.tape import Scope
-from funcgrad.tracer import Tracer
 
 # ------------------------------------------------------------------------------------------------ matmul
 
@@ -84,26 +83,16 @@ def _in_front_of(x: Any, ndim: int) -> Any:
 _matmul_stacked = multilinear(np.matmul, _matmul_x, _matmul_y, batch=_matmul_mapped)
 
 
-def _product(x: Any, y: Any) -> Any:
-    return x.dot(y) if type(x) is type(y) is np.ndarray else x @ y
-
-
-_matmul_2d = bilinear(
+matmul = bilinear(  # of matrices `dot` is a shorter way to the same product
     np.matmul,
-    lambda ct, y: _product(ct, y.T),
-    lambda ct, x: _product(x.T, ct),
+    "t.dot(y.T) if type(t) is type(y) is ndarray else t @ y.T",
+    "x.T.dot(t) if type(t) is type(x) is ndarray else x.T @ t",
     name="matmul_2d",
-    call="x.dot(y)",  # to the same product by a shorter way
+    call="x.dot(y)",
+    ndim=2,
+    otherwise=_matmul_stacked,
 )
-
-
-def matmul(x1: Any, x2: Any, /) -> Any:
-    """np.matmul and the operator @."""
-    left = x1._primal if type(x1) is Tracer else x1
-    right = x2._primal if type(x2) is Tracer else x2
-    if type(left) is np.ndarray and type(right) is np.ndarray and left.ndim == 2 and right.ndim == 2:
-        return _matmul_2d(x1, x2)
-    return _matmul_stacked(x1, x2)
+matmul.__name__ = matmul.__qualname__ = "matmul"
 
 
 # ------------------------------------------------------------------------------------------------ dot

@@ -21,7 +21,6 @@ from funcgrad.staged import Staged
 from funcgrad.tape import Scope, protect
 from funcgrad.tracer import Tracer, innermost_of
 
-_NO_OPTIONS: dict[str, Any] = {}
 _BASIC = frozenset({int, slice, type(None), type(Ellipsis)})
 
 
@@ -135,6 +134,8 @@ def _kept_with(x: Any, index: Any) -> Any:
 
 
 pick: Any = linear(elements_of, _getitem_transpose, name="getitem", batch=_pick_mapped)
+PICK = pick.rule.key
+"""What stands for its rule in records."""
 scatter: Any = linear(scattered, lambda ct, _, shape, index, is_unique=False: pick(ct, index), name="scatter", batch=_scatter_mapped)
 """Zeros of a shape, with each element of x added where the index says."""
 
@@ -154,7 +155,7 @@ def settled_index(index: Any, scope: Scope | None) -> Any:
 def _pick_traced(x: Tracer, index: Any) -> Any:
     """x[index] where x or the index is mapped, inside of what x is traced for."""
     scope, answer = x._scope, pick(x._primal, index)
-    scope.records.append((pick.rule, x._index, (x.shape, (index,), _NO_OPTIONS)))
+    scope.records.append((PICK, x._index, (x.shape, (index,), None)))
     return scope.make(answer, scope, len(scope.records) - 1)
 
 
@@ -177,7 +178,7 @@ def getitem(x: Tracer, index: Any) -> Any:
     answer = value[index]
     records = scope.records
     position = len(records)
-    records.append((pick.rule, x._index, (value.shape, (index,), _NO_OPTIONS)))
+    records.append((PICK, x._index, (value.shape, (index,), None)))
     return scope.make(answer, scope, position)
 
 

@@ -250,7 +250,7 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
             accumulate(cotangents, parent, cotangent[indices[n]])
 
     name = function.__name__
-    rule = Rule(name, push, pull, lambda record, index, scope: record)
+    key = Rule(name, push, pull, lambda record, index, scope: record).key
     declare(name, "linear", function)
 
     def operation(arrays: Any, axis: int, **options: Any) -> Any:
@@ -274,8 +274,8 @@ def _joining(function: Any, places: Callable[[list[tuple[int, ...]], int], list[
         if options.get("dtype") is not None and answer.dtype.kind == "f":  # it has nothing to do with imaginary parts
             arrays = [real_part(array) if type(array) is Tracer else array for array in arrays]
         index = len(scope.records)
-        residual = (traced, [shape_of(value) for value in values], normalized(axis, answer.ndim))
-        scope.records.append((rule, *(arrays[n]._index for n in traced), residual))
+        residual = tuple(traced), tuple([shape_of(value) for value in values]), normalized(axis, answer.ndim)
+        scope.records.append((key, *(arrays[n]._index for n in traced), residual))
         return scope.make(answer, scope, index)
 
     return operation

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from funcgrad.errors import ConcretizationError
-from funcgrad.ops.indexing import is_basic
+from funcgrad.ops.indexing import PICK, is_basic
 from funcgrad.primitive import register
 from funcgrad.tracer import Tracer
 
@@ -91,4 +91,4 @@ def _is_part(x: Any) -> bool:
     if x._primal.size < getattr(x._primal.base, "size", 0):
         return True
     record = x._scope.records[x._index]
-    return record is not None and record[0].name == "getitem" and is_basic(record[-1][1][0])
+    return record is not None and record[0] == PICK and is_basic(record[-1][1][0])

@@ -69,7 +69,7 @@ def _recorded(rule: Rule, tracer: Any, answer: Any, mapping: Scope) -> Any:
     scope = tracer._scope
     records = scope.records
     index = len(records)
-    records.append((rule, tracer._index, mapping))
+    records.append((rule.key, tracer._index, mapping))
     return scope.make(answer, scope, index)
 
 

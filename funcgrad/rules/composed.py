@@ -10,7 +10,7 @@ from typing import Any
 
 from funcgrad.primitive import Operation
 from funcgrad.rules.batching import BatchRule
-from funcgrad.rules.nary import general
+from funcgrad.rules.general import general
 from funcgrad.rules.replayed import rules_of
 
 

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad.errors import InputTypeError
 from funcgrad.mapped import Mapped
@@ -99,6 +100,8 @@ def unary(
     residual = "ans" if keeps == ("ans",) else "value" if keeps else "None"
 
     def evaluate(x: Any) -> Any:
+        if type(x) is ndarray:
+            return ufunc(x)
         if type(x) is Mapped:
             return Mapped(operation(x._primal), x._scope)
         if type(x) is Staged:
@@ -106,7 +109,7 @@ def unary(
         return operation(x) if type(x) is Tracer else ufunc(x)
 
     function = ufunc if isinstance(ufunc, np.ufunc) else evaluate
-    operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(function, on_float, rule)
+    operation: Callable[[Any], Any] = builder(UNARY.format(residual=residual))(function, on_float, rule.key)
     operation.__name__ = operation.__qualname__ = name
     if on_numbers is not None:
         SCALARS[ufunc] = on_numbers
@@ -138,8 +141,8 @@ def _unary_rule(name: str, partial: Any, keeps: tuple[str, ...], is_real: bool) 
             cotangents[i] = part if held is None else held + part
 
     def lift(record: Record, index: int, scope: Scope) -> Record:
-        rule, i, residual = record
-        return (rule, i, Tracer(residual, scope, index if keeps == ("ans",) else i)) if keeps else record
+        key, i, residual = record
+        return (key, i, Tracer(residual, scope, index if keeps == ("ans",) else i)) if keeps else record
 
     if not is_real:
         rule = Rule(name, push, pull, lift)
@@ -164,7 +167,9 @@ def _packed(names: tuple[str, ...]) -> str:
 
 def _as_function(partial: Partial) -> Partial:
     """A partial that is source text as the function that it is the body of."""
-    return eval(f"lambda {', '.join(('t', *parameters(partial)))}: {partial}") if isinstance(partial, str) else partial
+    if not isinstance(partial, str):
+        return partial
+    return eval(f"lambda {', '.join(('t', *parameters(partial)))}: {partial}", {"ndarray": ndarray})
 
 
 def _product(partial: Partial, name: str, t: str, inline: bool) -> str:
@@ -201,7 +206,7 @@ def _variant(
             own = {"pull": "own"}
         if stretched:
             text |= {key: f"stretch({value}, shape)" for key, value in text.items() if key.startswith("push")}
-            text |= {key: f"unbroadcast({text[key]}, {shape})" for key, shape in own.items()}
+            text |= {key: f"({text[key]}) if {shape} == shape else unbroadcast({text[key]}, {shape})" for key, shape in own.items()}
             text |= {key: f"({text[key]}, {', '.join(own.values())}, shape)" for key in ("residual", "lifted")}
         return (BOTH if both else ONE).format(**text)
 
@@ -271,15 +276,25 @@ def binary(
     return operation
 
 
-def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: str, call: str = "function(x, y)") -> Any:
+def bilinear(
+    function: Any,
+    transpose_x: Partial,
+    transpose_y: Partial,
+    name: str,
+    call: str = "function(x, y)",
+    ndim: int | None = None,
+    otherwise: Any = None,
+) -> Any:
     """Define a primitive of the hot path that is linear in each of two arrays, whose shapes the operation need not ask for.
 
     Args:
         function: gives the value, and the tangent with one operand replaced by its tangent.
-        transpose_x: `(ct, y)` -> the cotangent of x.
+        transpose_x: `(ct, y)` -> the cotangent of x; or the source text of such an expression in t, y and `ndarray`.
         transpose_y: `(ct, x)` -> the cotangent of y.
         name: the primitive's.
         call: a Python expression in arrays x and y with the same value as the function.
+        ndim: with `otherwise`, how many axes both arrays have to have.
+        otherwise: the operation for all other operands.
 
     Returns:
         The operation on tracers and arrays.
@@ -297,8 +312,11 @@ def bilinear(function: Any, transpose_x: Partial, transpose_y: Partial, name: st
     """
     declare(name, "multilinear", function)
     pushes = (lambda t, y: function(t, y)), (lambda t, x: function(x, t))
-    always = dict.fromkeys(PLAIN, "True")
-    return _two_operands(name, function, (transpose_x, transpose_y), pushes, call, None, keep_zeros_in_sums, always, (False,))
+    text = dict.fromkeys(PLAIN, "True")
+    if otherwise is not None:
+        for case, x, y in (("for_arrays", "x", "y"), ("for_left", "x", "v"), ("for_right", "u", "y")):
+            text[case] = f"if not (type({x}) is type({y}) is ndarray and {x}.ndim == {y}.ndim == {ndim}): return otherwise(u, v)"
+    return _two_operands(name, function, (transpose_x, transpose_y), pushes, call, None, keep_zeros_in_sums, text, (False,), otherwise)
 
 
 def _two_operands(
@@ -309,8 +327,9 @@ def _two_operands(
     call: str,
     scalar: Any,
     strengthen: Any,
-    plain: dict[str, str],
+    conditions: dict[str, str],
     stretches: tuple[bool, ...],
+    otherwise: Any = None,
 ) -> Any:
     partial_x, partial_y = pulls
     in_order = ("x", "y", "ans")
@@ -325,19 +344,20 @@ def _two_operands(
         return float(function(x, y))
 
     on_numbers = scalar or (lambda x, y: float(function(x, y)))
-    text = {"call": call, "both": _packed(both), "left": _packed(left), "right": _packed(right), **plain}
+    text = {"call": call, "both": _packed(both), "left": _packed(left), "right": _packed(right)}
+    text |= dict.fromkeys(("for_arrays", "for_left", "for_right"), "") | conditions
     # The value is computed from the operand itself, the record keeps what `keep` makes of it: a copy may have another layout.
     text["keep_y"] = "y = y if is_number else keep(y, scope)" if "y" in left else "pass"
     text["keep_x"] = "x = x if is_number else keep(x, scope)" if "x" in right else "pass"
-    rules: list[Rule | None] = [
+    rules = [
         _variant(name, dx, dy, pushes, keeps, stretched, strengthen)
         for stretched in stretches
         for dx, dy, keeps in ((partial_x, partial_y, both), (partial_x, False, left), (False, partial_y, right))
     ]
-    rules += [None] * (6 - len(rules))
+    keys = [rule.key for rule in rules] + [None] * (6 - len(rules))
 
     def build(function: Any, arguments: str = "u, v") -> Any:
-        operation = builder(OPERATION.format(arguments=arguments, **text))(function, on_numbers, on_error, *rules)
+        operation = builder(OPERATION.format(arguments=arguments, **text))(function, otherwise, on_numbers, on_error, *keys)
         operation.__name__ = operation.__qualname__ = name
         operation.variant = build
         return operation

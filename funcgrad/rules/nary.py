@@ -1,8 +1,8 @@
-"""The kinds beyond the hot path: linear, multilinear, general, elementwise in many arguments.
+"""The kinds beyond the hot path: linear, multilinear, elementwise in many arguments; `general` is made of what is here.
 
 Owns how an operation with any number of array arguments, static arguments and keywords is recorded and replayed. One layout serves all
 but `linear`, which keeps a shape only: the residual of a record is `(traced, operands, answer, static, options)`, where `traced` are the
-argument numbers that the parents stand for.
+argument numbers that the parents stand for, and no options are None: the garbage collector does not let go of a tuple that has a dict.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from funcgrad.rules.values import (
     NUMBERS,
     as_python,
     keep,
-    keep_zeros,
     keep_zeros_in_sums,
     placeholder,
     plain_constant,
@@ -38,6 +37,7 @@ from funcgrad.tape import Record, Scope, innermost
 from funcgrad.tracer import Tracer
 
 Directional = Callable[..., Any]
+_NO_OPTIONS: dict[str, Any] = {}
 
 
 def _lift(record: Record, index: int, scope: Scope) -> Record:
@@ -48,6 +48,11 @@ def _lift(record: Record, index: int, scope: Scope) -> Record:
     if answer is not None:
         answer = Tracer(answer, scope, index)
     return (*record[:-1], (traced, tuple(lifted), answer, static, options))
+
+
+def _residual(record: Record) -> tuple[Any, ...]:
+    traced, operands, answer, static, options = record[-1]
+    return traced, operands, answer, static, options or _NO_OPTIONS
 
 
 def _staged(part: Directional) -> Directional:
@@ -67,15 +72,12 @@ def _staged(part: Directional) -> Directional:
             given = dict(zip(places, instead, strict=True))
             return plain(n, *tree.unflatten(treedef, [given.get(k, one) for k, one in enumerate(leaves)]))
 
-        rule = _rule("a part of a rule", *_parts_of(*rules_of(of_leaves, len(places))))
-        return _operation("a part of a rule", of_leaves, rule, len(places), lambda k, traced: True, True, None)(
-            *(leaves[k] for k in places)
-        )
+        return _part(*(leaves[k] for k in places), of=of_leaves)
 
     return each
 
 
-def _parts_of(jvps: Sequence[Directional], vjps: Sequence[Directional]) -> tuple[Directional, Directional]:
+def parts_of(jvps: Sequence[Directional], vjps: Sequence[Directional]) -> tuple[Directional, Directional]:
     """`push_one` and `pull_one` of a rule, from functions for each argument."""
 
     def of(functions: Sequence[Directional]) -> Directional:
@@ -87,14 +89,14 @@ def _parts_of(jvps: Sequence[Directional], vjps: Sequence[Directional]) -> tuple
     return of(jvps), of(vjps)
 
 
-def _rule(name: str, push_one: Directional, pull_one: Directional, sees_mapped: bool = True) -> Rule:
+def rule_of(name: str, push_one: Directional, pull_one: Directional, sees_mapped: bool = True) -> Rule:
     """A rule from `push_one(n, tangent, answer, operands, static, options)`, the part of argument n, and `pull_one` of the same form."""
     if not sees_mapped:
         push_one, pull_one = by_examples(push_one), by_examples(pull_one)
     push_one, pull_one = _staged(push_one), _staged(pull_one)
 
     def push(record: Record, tangents: Any) -> Any:
-        traced, operands, answer, static, options = record[-1]
+        traced, operands, answer, static, options = _residual(record)
         total = None
         for parent, n in zip(record[1:-1], traced, strict=True):
             tangent = tangents.get(parent)
@@ -104,14 +106,14 @@ def _rule(name: str, push_one: Directional, pull_one: Directional, sees_mapped: 
         return total
 
     def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
-        traced, operands, answer, static, options = record[-1]
+        traced, operands, answer, static, options = _residual(record)
         for parent, n in zip(record[1:-1], traced, strict=True):
             accumulate(cotangents, parent, pull_one(n, cotangent, answer, operands, static, options))
 
     return Rule(name, push, pull, _lift)
 
 
-def _operation(
+def recorded(
     name: str,
     function: Operation,
     rule: Rule,
@@ -121,6 +123,7 @@ def _operation(
     batch: BatchRule | None,
 ) -> Operation:
     """The operation whose first `arrays` positional arguments (None: all) may be tracers; the others and the keywords are static."""
+    rule_key = rule.key
 
     def operation(*args: Any, **options: Any) -> Any:
         if OPEN:
@@ -132,7 +135,7 @@ def _operation(
             if type(option) is Tracer:
                 raise NoRuleError(f"{name} has no derivative rule for a traced {key} by keyword: give it by position, if it is an operand")
         operands, static = (args, ()) if arrays is None else (args[:arrays], args[arrays:])
-        traced = [n for n, operand in enumerate(operands) if type(operand) is Tracer]
+        traced = tuple([n for n, operand in enumerate(operands) if type(operand) is Tracer])
         if not traced:
             return as_python(function(*args, **options), operands)
         scope = operands[traced[0]]._scope
@@ -144,20 +147,28 @@ def _operation(
             for operand in operands
         )
         static = tuple(keep(value, scope) for value in static)
-        answer = (operation if OPEN else function)(*values, *static, **options)
-        answer = as_python(answer, values)
+        answer = as_python((operation if OPEN else function)(*values, *static, **options), values)
         kept = tuple(
             placeholder(value) if not keeps_operand(n, traced) else value if n in traced else keep(value, scope)
             for n, value in enumerate(values)
         )
         records = scope.records
-        index = len(records)
-        parents = [operands[n]._index for n in traced]
-        records.append((rule, *parents, (traced, kept, answer if keeps_answer else None, static, options)))
-        return scope.make(answer, scope, index)
+        records.append(
+            (rule_key, *(operands[n]._index for n in traced), (traced, kept, answer if keeps_answer else None, static, options or None))
+        )
+        return scope.make(answer, scope, len(records) - 1)
 
     operation.__name__ = operation.__qualname__ = name
     return operation
+
+
+def _of_records(which: int) -> Directional:
+    """The jvps (0) or vjps (1) of the option `of`, by a replay of its own records."""
+    return lambda n, t, answer, operands, static, options: rules_of(options["of"], len(operands))[which][n](t, answer, *operands)
+
+
+_PART = "a part of a rule"
+_part = recorded(_PART, lambda *x, of: of(*x), rule_of(_PART, _of_records(0), _of_records(1)), None, lambda *_: True, True, None)
 
 
 def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[int] | None = None, name: str | None = None) -> Operation:
@@ -196,13 +207,13 @@ def elementwise(function: Any, *partials: Directional | None, keeps: Sequence[in
 
         return push_one, pull_one
 
-    rule = _rule(name, *parts(lambda partial: partial))
-    rule.strong = _rule(name, *parts(strongly))
+    rule = rule_of(name, *parts(lambda partial: partial))
+    rule.strong = rule_of(name, *parts(strongly))
 
     def batch(scope: Scope, *operands: Any) -> Any:
         return Mapped(operation(*lined_up(operands, scope)), scope)
 
-    inner = _operation(name, function, rule, len(partials), lambda n, traced: keeps is None or n in keeps, False, batch)
+    inner = recorded(name, function, rule, len(partials), lambda n, traced: keeps is None or n in keeps, False, batch)
 
     def operation(*operands: Any) -> Any:
         return inner(*(raw(operand) if partial is None else operand for operand, partial in zip(operands, partials, strict=True)))
@@ -237,16 +248,18 @@ def linear(function: Any, transpose: Directional, name: str | None = None, batch
 
     def push(record: Record, tangents: Any) -> Any:
         _, i, (_, static, options) = record
+        options = options or _NO_OPTIONS
         tangent = tangents[i]
         return (operation if OPEN or type(tangent) in TRACERS else function)(tangent, *static, **options)  # static may be mapped
 
     def pull(cotangent: Any, record: Record, cotangents: Any) -> None:
         _, i, (shape, static, options) = record
-        part = transpose(cotangent, shape, *static, **options)
+        part = transpose(cotangent, shape, *static, **options or _NO_OPTIONS)
         held = cotangents[i]
         cotangents[i] = part if held is None else held + part
 
     rule = Rule(name, push, pull, lambda record, index, scope: record)
+    rule_key = rule.key
 
     def operation(x: Any, /, *static: Any, **options: Any) -> Any:
         if OPEN:
@@ -260,9 +273,8 @@ def linear(function: Any, transpose: Directional, name: str | None = None, batch
         if type(value) is float:
             answer = as_python(answer, ())
         records = scope.records
-        index = len(records)
-        records.append((rule, x._index, (() if type(value) is float else value.shape, static, options)))
-        return scope.make(answer, scope, index)
+        records.append((rule_key, x._index, (() if type(value) is float else value.shape, static, options or None)))
+        return scope.make(answer, scope, len(records) - 1)
 
     operation.__name__ = operation.__qualname__ = name
     operation.rule = rule  # type: ignore[attr-defined]
@@ -312,86 +324,9 @@ def multilinear(
         return strong_one
 
     sees_mapped = batch is not None
-    rule = _rule(name, push_one, pull_one, sees_mapped)
-    rule.strong = _rule(name, strong(push_one), strong(pull_one), sees_mapped)
+    rule = rule_of(name, push_one, pull_one, sees_mapped)
+    rule.strong = rule_of(name, strong(push_one), strong(pull_one), sees_mapped)
     arrays = None if each is not None else len(transposes)
-    operation = _operation(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, False, batch)
+    operation = recorded(name, function, rule, arrays, lambda n, traced: len(traced) > 1 or n not in traced, False, batch)
     declare(name, "multilinear", function)
     return operation
-
-
-def general(
-    function: Any,
-    jvps: Sequence[Directional],
-    vjps: Sequence[Directional],
-    keeps: str = "x ans",
-    name: str | None = None,
-    strong: tuple[Sequence[Directional], Sequence[Directional]] | None = None,
-    batch: BatchRule | None = None,
-) -> Operation:
-    """Define a primitive by a jvp and a vjp for each array argument.
-
-    Args:
-        function: gives the value.
-        jvps: `(t, ans, *operands, *static, **options)` -> the part of the answer's tangent that is due to that argument.
-        vjps: `(ct, ans, *operands, *static, **options)` -> the cotangent of that argument.
-        keeps: what the rules use the values of: "x" (the operands), "ans" (the answer; None otherwise), or both.
-        name: the primitive's, if not the function's.
-        strong: jvps and vjps that keep exact zeros zero whatever they are multiplied with.
-        batch: how it takes mapped values (`funcgrad.rules.batching`); without it they are gone through one by one, in its rules too.
-
-    Returns:
-        The operation.
-
-    Raises:
-        InputValueError: another module has a primitive of that name.
-
-    Example:
-        >>> from funcgrad import grad
-        >>> shares = [lambda t, ans, x, y: t * np.exp(x - ans), lambda t, ans, x, y: t * np.exp(y - ans)]
-        >>> logaddexp = general(np.logaddexp, jvps=shares, vjps=shares)  # of operands of one shape: nothing is summed back
-        >>> gradient = grad(lambda x, y: np.sum(logaddexp(x, y)))(np.zeros(2), np.array([0.0, np.log(3.0)]))
-        >>> print(gradient.round(9))
-        [0.5  0.25]
-    """
-    name = name or function.__name__
-    sees_mapped = batch is not None
-    rule = _rule(name, *_parts_of(jvps, vjps), sees_mapped)
-    if strong is not None:
-        rule.strong = _rule(name, *_parts_of(*strong), sees_mapped)
-    kept = keeps.split()
-    operation = _operation(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept, batch)
-    declare(name, "general", function)
-    return operation
-
-
-def products(
-    function: Any,
-    rules: Callable[[Any], tuple[Sequence[Directional], Sequence[Directional]]],
-    keeps: str = "x ans",
-    name: str | None = None,
-    batch: BatchRule | None = None,
-) -> Operation:
-    """Define a `general` primitive whose rules are products: zero where the tangent or cotangent is, whatever the factor.
-
-    Args:
-        function: gives the value.
-        rules: `rules(times)` gives the jvps and the vjps, as for `general`, written with `times(t, factor)` for such products.
-        keeps: as for `general`.
-        name: the primitive's, if not the function's.
-        batch: as for `general`.
-
-    Returns:
-        The operation.
-
-    Raises:
-        InputValueError: another module has a primitive of that name.
-
-    Example:
-        >>> from funcgrad import grad
-        >>> def rules(times):
-        ...     return [lambda t, ans, x: times(t, 1.0 / x)], [lambda ct, ans, x: times(ct, 1.0 / x)]
-        >>> grad(products(lambda x: np.log(x), rules, keeps="x", name="ln"))(np.array(4.0))
-        array(0.25)
-    """
-    return general(function, *rules(lambda t, factor: factor * t), keeps, name, rules(lambda t, factor: keep_zeros(t, factor * t)), batch)

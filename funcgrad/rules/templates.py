@@ -54,9 +54,10 @@ def build(function, on_float, rule):
 """
 
 # u, v: the operands as they come; x, y: their plain values. `plain` tells whether the result has the shape of each traced operand; where it
-# has not, a rule that sums back is recorded, so that the usual one has nothing to ask.
+# has not, a rule that sums back is recorded, so that the usual one has nothing to ask. What `for_...` finds not to be for this operation
+# goes to another one.
 OPERATION = """
-def build(function, scalar, on_error, both, left, right, both_stretched, left_stretched, right_stretched):
+def build(function, otherwise, scalar, on_error, both, left, right, both_stretched, left_stretched, right_stretched):
     def operation({arguments}, /):
         if type(u) is Tracer:
             x, scope = u._primal, u._scope
@@ -69,6 +70,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                             u, v = operands
                             return operation({arguments})
                     scope = innermost(scope, v._scope)
+                {for_arrays}
                 try:
                     ans = {call}
                 except ArithmeticError:
@@ -81,6 +83,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                     shapes = () if type(x) is float else x.shape, () if type(y) is float else y.shape, ans.shape
                     records.append((both_stretched, u._index, v._index, ({both}, *shapes)))
             else:
+                {for_left}
                 is_number = type(v) in NUMBERS
                 if is_number:
                     y = v
@@ -101,6 +104,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                     records.append((left_stretched, u._index, ({left}, () if type(x) is float else x.shape, ans.shape)))
         elif type(v) is Tracer:
             y, scope = v._primal, v._scope
+            {for_right}
             is_number = type(u) in NUMBERS
             if is_number:
                 x = u
@@ -121,6 +125,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
                 records.append((right_stretched, v._index, ({right}, () if type(y) is float else y.shape, ans.shape)))
         else:
             x, y = u, v
+            {for_arrays}
             try:
                 return {call}
             except ArithmeticError:
@@ -137,7 +142,7 @@ def build(function, scalar, on_error, both, left, right, both_stretched, left_st
 """
 
 PLAIN = {
-    "plain_both": "type(ans) is float or type(x) is ndarray and type(y) is ndarray and x.shape == y.shape or type(ans) is float64",
+    "plain_both": "type(ans) is float or type(x) is type(y) is ndarray and x.shape == y.shape or type(ans) is float64",
     "plain_left": "is_number or type(ans) is float or type(x) is ndarray and x.shape == ans.shape or type(ans) is float64",
     "plain_right": "is_number or type(ans) is float or type(y) is ndarray and y.shape == ans.shape or type(ans) is float64",
 }
@@ -161,8 +166,8 @@ def build(dx, dy, push_dx, push_dy):
         held = cotangents[j]
         cotangents[j] = part if held is None else held + part
     def lift(record, index, scope):
-        rule, i, j, {residual} = record
-        return (rule, i, j, {lifted})
+        key, i, j, {residual} = record
+        return (key, i, j, {lifted})
     return push, pull, lift
 """
 
@@ -178,8 +183,8 @@ def build(dx, dy, push_dx, push_dy):
         held = cotangents[i]
         cotangents[i] = part if held is None else held + part
     def lift(record, index, scope):
-        rule, i, {residual} = record
-        return (rule, i, {lifted})
+        key, i, {residual} = record
+        return (key, i, {lifted})
     return push, pull, lift
 """
 

@@ -9,6 +9,7 @@ import functools
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad.errors import ConcretizationError, InputTypeError
 from funcgrad.mapped import TRACERS, Mapped
@@ -50,7 +51,7 @@ def plain_constant(value: Any, other: Any = None) -> Any:
     Raises:
         InputTypeError: it is no number and no array of numbers.
     """
-    if type(value) is np.ndarray and value.dtype.kind == "f":
+    if type(value) is ndarray and value.dtype.kind == "f":
         return value
     if isinstance(value, (list, tuple)):
         value = np.asarray(value)
@@ -94,9 +95,9 @@ _FLOAT = np.dtype(float)
 
 def keep(value: Any, scope: Scope) -> Any:
     """A constant for a record to keep, protected from changes meanwhile: a mapped value may stand for another one for a time."""
-    if type(value) is Mapped:
-        return Mapped(value._primal, value._scope)
-    return protect(value, scope) if type(value) is np.ndarray else value
+    if type(value) is ndarray:
+        return protect(value, scope)
+    return Mapped(value._primal, value._scope) if type(value) is Mapped else value
 
 
 def as_python(answer: Any, operands: Any) -> Any:
@@ -126,11 +127,11 @@ _WITH_SHAPE = frozenset({np.ndarray, Mapped, Staged, Tracer})
 
 def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     """Sum a cotangent over the axes along which an operand of this shape was stretched. The one place where that is done."""
-    own = cotangent.shape if type(cotangent) is np.ndarray else shape_of(cotangent)
+    own = cotangent.shape if type(cotangent) is ndarray else shape_of(cotangent)
     if own == shape:
         return cotangent
-    if own[1:] == shape and type(cotangent) is np.ndarray:  # a bias
-        return _ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 and own[0] <= 1024 else np.add.reduce(cotangent, 0)
+    if own[1:] == shape and type(cotangent) is ndarray:  # a bias
+        return cached_ones(own[0], cotangent.dtype).dot(cotangent) if len(own) == 2 and own[0] <= 1024 else np.add.reduce(cotangent, 0)
     extra = len(own) - len(shape)
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
     part = cotangent.sum(axis=axes) if type(cotangent) in TRACERS else np.add.reduce(cotangent, axis=axes)
@@ -138,9 +139,11 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
 
 
 @functools.lru_cache(maxsize=64)
-def _ones(size: int, dtype: np.dtype[Any]) -> np.ndarray:
-    """For the sum of the rows of a matrix as a product, which takes half the time of np.add.reduce."""
-    return np.ones(size, dtype)
+def cached_ones(size: int, dtype: np.dtype[Any]) -> np.ndarray:
+    """For sums of the rows or the columns of a matrix as products, which take half of the time of np.add.reduce."""
+    ones = np.ones(size, dtype)
+    ones.setflags(write=False)
+    return ones
 
 
 def stretch(value: Any, shape: tuple[int, ...]) -> Any:

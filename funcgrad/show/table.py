@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from funcgrad.rule import RULES
 from funcgrad.tape import Record
 
 _SYMBOLS = {
@@ -66,8 +67,8 @@ class Tape:
 
 def operation_text(record: Record) -> str:
     """The operation of a record, with a constant operand where the record keeps one: "*", "**2", "1 /"."""
-    rule = record[0]
-    symbol: str = _SYMBOLS.get(rule.name, rule.name)
+    rule = RULES[record[0]]
+    symbol: str = _SYMBOLS.get(rule.name, rule.name) if rule.named is None else rule.named(record)
     if rule.constant is None:
         return symbol
     side, operand = rule.constant

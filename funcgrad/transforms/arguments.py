@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
@@ -165,6 +166,8 @@ def ones(value: Any) -> Any:
     value = raw(value)
     if type(value) is np.float64:
         return _ONE
+    if type(value) is float:
+        return 1.0
     if type(value) is Staged and value.kind is not np.ndarray:
         return 1.0 if value.kind is float else value.dtype.type(1)
     if isinstance(value, np.ndarray) or type(value) in _VALUES:
@@ -195,9 +198,12 @@ def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] 
 
     No two share memory, and none is an array of `given`.
     """
-    if not given and values and type(values[0]) is np.ndarray and len({id(value) for value in values}) == len(values):
+    if not given and len(set(map(id, values))) == len(values):
         for value, primal in zip(values, primals, strict=True):
-            if type(value) is not np.ndarray or type(primal) is not np.ndarray or value.base is not None or value.dtype is not primal.dtype:
+            if type(value) is ndarray:
+                if type(primal) is not ndarray or value.base is not None or value.dtype is not primal.dtype:
+                    break
+            elif type(value) is not float or type(primal) is not float:
                 break
         else:
             return list(values)  # the usual case: nothing to do

@@ -83,7 +83,7 @@ def recorded(rule: Rule, scope: Scope, operands: Sequence[Tracer], residual: Any
     """
     records = scope.records
     index = len(records)
-    records.append((rule, *(one._index for one in operands), residual))
+    records.append((rule.key, *(one._index for one in operands), residual))
     if len(answers) == 1:
         return [scope.make(answers[0], scope, index)]
     call = scope.make(None, scope, index)  # held until the outputs have their tangents
@@ -91,7 +91,7 @@ def recorded(rule: Rule, scope: Scope, operands: Sequence[Tracer], residual: Any
         scope.watched.pop(index, None)
     made = []
     for n, answer in enumerate(answers):
-        records.append((_OUTPUT, call._index, (n, len(answers))))
+        records.append((_OUTPUT.key, call._index, (n, len(answers))))
         made.append(scope.make(answer, scope, len(records) - 1))
     return made
 

@@ -13,12 +13,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, ParamSpec, TypeVar
 
-import numpy as np
-
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError, StaleTracerError
 from funcgrad.mapped import OPEN, TRACERS, Mapped, across, contents, is_mapped, mapping_of
-from funcgrad.replay import FRUGAL_BYTES, Slice, end_forward, end_keeping, new_leaves, open_forward, open_keeping
+from funcgrad.replay import Slice, end_forward, end_keeping, is_large, new_leaves, open_forward, open_keeping
 from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep
@@ -161,8 +159,7 @@ def _pulled(call: _Call, operands: list[Any], constants: Sequence[Any], saved: l
             if not all(depends) and not OPEN:  # inside of a mapping a loop is no record, and may show that it has no derivative
                 raise InputValueError(f"{call.name}: an output does not depend on the inputs when the function is run again")
             seeds = [(outputs[n]._index, ct) for n, ct in given.items() if depends[n]]
-            is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in operands)
-            found = Slice(records, start, len(operands), around).backward(seeds, frugal=around is None and is_large)
+            found = Slice(records, start, len(operands), around).backward(seeds, around is None and is_large(operands))
         finally:
             end_keeping(scope)
     return found

@@ -25,15 +25,14 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError
 from funcgrad.mapped import OPEN, contents, crossed, is_wrong, mapping_of
-from funcgrad.rule import Rule
 from funcgrad.rules.batching import inner_mapping
 from funcgrad.rules.scopes import in_scope_of, scope_of
 from funcgrad.rules.values import keep, raw
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer
 from funcgrad.transforms.arguments import checked_argnums, checked_function, named, ones, settled, zeros
-from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, lifted, on_behalf, owned, parts_of, recorded, run, tangents_of
-from funcgrad.transforms.custom_protocol import Call, compare, pair, strongly, unshared, without_none
+from funcgrad.transforms.calls import first_own, hand_on, is_own, joined, on_behalf, owned, parts_of, recorded, run, tangents_of
+from funcgrad.transforms.custom_protocol import Call, compare, pair, rule_of_calls, strongly, unshared, without_none
 from funcgrad.transforms.mapped_calls import out_of_sight
 from funcgrad.transforms.mapped_custom import MappedRules
 from funcgrad.transforms.reverse import vjp
@@ -54,12 +53,10 @@ class CustomFunction:
         self._bwd: Callable[..., Any] | None = None
         self._signature: inspect.Signature | None = None
         self._compared: set[Any] = set()
-        self._is_mapped = False
+        self._is_mapped = self._keeps_zeros = False
         if not isinstance(f, np.ufunc):  # whose options are no arguments of a rule
             with contextlib.suppress(TypeError, ValueError):
                 self._signature = inspect.signature(f)
-        self._rule = Rule(self._name, self._push, self._pull, _lift)
-        self._rule.strong = Rule(self._name, self._push_strongly, self._pull_strongly, _lift)
 
     def __repr__(self) -> str:
         return f"<{self._name} with derivatives of its own>"
@@ -172,6 +169,7 @@ class CustomFunction:
         constants = [None if type(one) is Tracer else keep(one, scope) for one in leaves]
         values = tuple(one._primal for one in operands)
         call = Call(self._name, {n: keep(args[n], scope) for n in nondiff_places}, treedef, places, first_own(scope))
+        call.function = self
         plain, saved = call.all_args(values, constants), None
         if OPEN and inner_mapping(plain) is not None:
             with on_behalf(True):  # mapped values may hold tracers of a transform around
@@ -190,7 +188,7 @@ class CustomFunction:
         if not answers:
             return output
         residual = (call, values, constants, saved, tuple(call.nondiff.values()))
-        return call.output(output, recorded(self._rule, scope, operands, residual, answers))
+        return call.output(output, recorded(_EXACT if self._keeps_zeros else _RULE, scope, operands, residual, answers))
 
     def _of_all_examples(self, mapping: Scope, args: tuple[Any, ...], nondiff_places: list[int]) -> Any:
         """f of mapped arguments: a function of all examples, whose rules are those of f, mapped."""
@@ -328,9 +326,9 @@ class CustomFunction:
             ) from error
 
 
-def _lift(record: Record, index: int, scope: Scope) -> Record:
-    call, operands, constants, _, nondiff = record[-1]
-    return (*record[:-1], (call, lifted(operands, record, scope), constants, None, nondiff))
+_EXACT = rule_of_calls(CustomFunction._push, CustomFunction._pull)  # of functions that keep exact zeros themselves
+_RULE = rule_of_calls(CustomFunction._push, CustomFunction._pull)
+_RULE.strong = rule_of_calls(CustomFunction._push_strongly, CustomFunction._pull_strongly)
 
 
 def custom_jvp(f: Callable[..., Any], nondiff_argnums: int | Sequence[int] = ()) -> CustomFunction:

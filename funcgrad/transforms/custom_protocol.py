@@ -14,11 +14,13 @@ import numpy as np
 from funcgrad import tree
 from funcgrad.errors import ConcretizationError, InputTypeError, InputValueError, NoRuleError, TreeError
 from funcgrad.mapped import Mapped
+from funcgrad.rule import Rule
 from funcgrad.rules.scopes import in_scope_of
 from funcgrad.rules.values import as_array, placeholder, raw, shape_of
 from funcgrad.silence import quietly
+from funcgrad.tape import Record, Scope
 from funcgrad.transforms.arguments import at, fitting, replaced, zeros
-from funcgrad.transforms.calls import has_derivative, readonly, run
+from funcgrad.transforms.calls import has_derivative, lifted, readonly, run
 from funcgrad.transforms.forward import jvp
 
 
@@ -27,10 +29,28 @@ def is_none(value: Any) -> bool:
     return value is None
 
 
+def rule_of_calls(push: Callable[..., Any], pull: Callable[..., Any]) -> Rule:
+    """A rule of all custom functions, out of methods of theirs: the one to ask is in the record."""
+
+    def lift(record: Record, index: int, scope: Scope) -> Record:
+        call, operands, constants, _, nondiff = record[-1]
+        return (*record[:-1], (call, lifted(operands, record, scope), constants, None, nondiff))
+
+    rule = Rule(
+        "custom",
+        lambda record, tangents: push(record[-1][0].function, record, tangents),
+        lambda cotangent, record, cotangents: pull(record[-1][0].function, cotangent, record, cotangents),
+        lift,
+    )
+    rule.named = lambda record: record[-1][0].name
+    return rule
+
+
 class Call:
     """One call: what is the same however often it is replayed.
 
     Attributes:
+        function: whose call it is, where it is recorded.
         name: the function's.
         nondiff: the arguments that rules take first, by their places among all.
         treedef: the structure of the tuple of the other arguments.
@@ -42,7 +62,9 @@ class Call:
         count: the number of differentiable arguments.
     """
 
-    __slots__ = ("count", "first", "name", "nondiff", "out_places", "out_tree", "outputs", "places", "treedef")
+    __slots__ = ("count", "first", "function", "name", "nondiff", "out_places", "out_tree", "outputs", "places", "treedef")
+
+    function: Any
 
     def __init__(self, name: str, nondiff: dict[int, Any], treedef: tree.TreeDef, places: list[int], first: int) -> None:
         self.name, self.nondiff, self.treedef, self.places, self.first = name, nondiff, treedef, places, first

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from funcgrad.replay import Slice, if_clean
+from funcgrad.rule import RULES
 from funcgrad.silence import quietly
 
 
@@ -52,11 +53,10 @@ class Linearized:
         tangents = {start + n: direction for n, direction in enumerate(directions)}
         for step in self._steps:
             record, factor = step.record, step.factor
-            if factor is None:
-                make = record[0].factor
-                if make is not None:
-                    factor = step.factor = make(record)
-            tangents[step.index] = record[0].push(record, tangents) if factor is None else factor * tangents[record[1]]
+            rule = RULES[record[0]]
+            if factor is None and rule.factor is not None:
+                factor = step.factor = rule.factor(record)
+            tangents[step.index] = rule.push(record, tangents) if factor is None else factor * tangents[record[1]]
             for index in step.drops:
                 del tangents[index]
         return [tangents.get(index) for index in self._outputs]

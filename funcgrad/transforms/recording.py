@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy import ndarray
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError, InputValueError
@@ -47,7 +48,7 @@ def record(
             else:
                 found, treedef = tree.flatten(argument)
                 for n, value in enumerate(found):
-                    if type(value) is not np.ndarray or value.dtype is not FLOAT64:
+                    if type(value) is not ndarray or value.dtype is not FLOAT64:
                         found[n] = leaf(value, scope.name, place, argument)
                 leaves += found
                 args[place] = tree.unflatten(treedef, new_leaves(scope, found))

@@ -9,7 +9,7 @@ import numpy as np
 
 from funcgrad import tree
 from funcgrad.errors import InputTypeError
-from funcgrad.replay import FRUGAL_BYTES, end_keeping, open_keeping, outward
+from funcgrad.replay import end_keeping, is_large, open_keeping, outward
 from funcgrad.rules.values import is_array, is_complex, raw, shape_of
 from funcgrad.tape import Label, cut_scope
 from funcgrad.tracer import Tracer
@@ -28,13 +28,6 @@ from funcgrad.transforms.arguments import (
 from funcgrad.transforms.recording import Kept, rebuilt, record, with_aux
 
 P = ParamSpec("P")
-
-
-def _is_frugal(leaves: list[Any]) -> bool:
-    for value in leaves:  # noqa: SIM110 - any() with a generator takes three times as long
-        if type(value) is np.ndarray and value.nbytes >= FRUGAL_BYTES:
-            return True
-    return False
 
 
 def _checked_scalar(name: str, output: Any, leaves: list[Any], holomorphic: bool) -> None:
@@ -152,7 +145,7 @@ def _gradient_of(
             parent = piece.scope
             if type(output) is Tracer and output._scope is scope:
                 seed = ones(output)
-                found = piece.backward([(output._index, seed)], scope.parent is None and _is_frugal(leaves))
+                found = piece.backward([(output._index, seed)], scope.parent is None and is_large(leaves))
             else:
                 found = [None] * len(leaves)
             gradients = rebuilt(settled(found, leaves), treedefs)

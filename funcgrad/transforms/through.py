@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.ops.operators import in_kind
-from funcgrad.replay import FRUGAL_BYTES
+from funcgrad.replay import is_large
 from funcgrad.rules.values import raw
 from funcgrad.staged import kind_of
 from funcgrad.tape import thread
@@ -75,8 +75,8 @@ class Pulled(Loop):
         for n, of_sum in zip(self.sums, consts[n_consts:], strict=True):
             seeds += [(sums[n], of_sum) for sums in segment.sums]
         seeds = [(index, seed) for index, seed in seeds if index is not None]
-        is_large = any(type(one) is np.ndarray and one.nbytes >= FRUGAL_BYTES for one in segment.values)
-        found = settled(segment.piece.backward(seeds, frugal=is_large and thread.scope is None and not segment.is_kept), segment.values)
+        is_frugal = thread.scope is None and not segment.is_kept and is_large(segment.values)
+        found = settled(segment.piece.backward(seeds, is_frugal), segment.values)
         of_consts, of_carry, of_xs = found[: len(wanted)], found[len(wanted) : len(wanted) + len(ct)], iter(found[len(wanted) + len(ct) :])
         return of_carry, [[next(of_xs) for _ in wanted_xs] for _ in numbers], of_consts
 

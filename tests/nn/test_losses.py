@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, jvp, nn
+from funcgrad import grad, jit, jvp, nn, value_and_grad
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.testing import check_grads
 
@@ -118,6 +118,20 @@ def test_softmax_cross_entropy_is_composed_otherwise_the_same():
     assert float(nn.softmax_cross_entropy(SCORES, nn.one_hot(labels, 3))) == pytest.approx(float(by_hand), rel=1e-15)
     wanted = (nn.softmax(SCORES) - nn.one_hot(labels, 3)) / 2
     np.testing.assert_allclose(grad(nn.softmax_cross_entropy)(SCORES, labels), wanted, rtol=1e-14, atol=1e-17)
+
+
+@pytest.mark.parametrize("of_weights", [False, True])
+@pytest.mark.parametrize("compiled", [False, True])
+def test_softmax_cross_entropy_of_many_rows_in_float16(of_weights: bool, compiled: bool):
+    """The sum over the rows is 80,000, beyond 65,504; so is their number times that of the classes."""
+    rows, labels = 1 << 15, np.zeros(1 << 15, int)
+    logits = np.tile(np.float16([0.0, 2.5]), (rows, 1))
+    derivative = value_and_grad(nn.softmax_cross_entropy)
+    value, gradient = (jit(derivative) if compiled else derivative)(logits, nn.one_hot(labels, 2) if of_weights else labels)
+    assert value.dtype == gradient.dtype == np.float16
+    assert float(value) == pytest.approx(np.log1p(np.exp(2.5)), rel=1e-3)
+    share = 1.0 / (1.0 + np.exp(2.5))
+    np.testing.assert_allclose(gradient[::5000].astype(float), [[(share - 1.0) / rows, (1.0 - share) / rows]] * 7, rtol=1e-2)
 
 
 @pytest.mark.parametrize("name", ELEMENTWISE)

@@ -38,7 +38,7 @@ def _looped_picking(scope: Scope, call: Callable[..., Any], *args: Any) -> Any:
             if type(value) is not Tracer or value._scope.depth < scope.depth:
                 return value
             inner, records = value._scope, value._scope.records
-            records.append((_ENTER, value._index, scope))
+            records.append((_ENTER.key, value._index, scope))
             return inner.make(value._primal, inner, len(records) - 1)
 
         def picked(value: Any) -> Any:

@@ -57,7 +57,7 @@ def _chosen(name: str, index: Staged, branches: Sequence[Branch], values: Sequen
     if not any(type(one) is Tracer for one in values):
         return _recorded(name, index, branches, values, others)
     function = custom_jvp(lambda *values: _chosen(name, index, branches, values, others))
-    function._name, function._rule.strong = name, None  # transforms make its rules, and keep exact zeros themselves
+    function._name, function._keeps_zeros = name, True  # transforms make its rules, and keep exact zeros themselves
 
     def rule(primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
         return _chosen(name, index, [_pushed(one) for one in branches], [*primals, *tangents], others)

@@ -238,7 +238,7 @@ def _with_derivatives(of: Compiled, places: tuple[int, ...]) -> CustomFunction:
         return tuple(whole)
 
     function = custom_jvp(lambda *leaves: of(*leaves))
-    function._name, function._rule.strong = of.name, None  # transforms make its rules, and keep exact zeros themselves
+    function._name, function._keeps_zeros = of.name, True  # transforms make its rules, and keep exact zeros themselves
     function.defjvp(rule)
     function.defvjp(forth, back)
     return function

@@ -72,6 +72,7 @@ def _cross_entropy(parts: _Parts, one: Instruction) -> bool:
     value, slope = one.output
     if (
         not _is_array(logits)
+        or logits.dtype.char == "e"
         or type(labels) is not Variable
         or labels.kind is not np.ndarray
         or not labels.shape
@@ -85,7 +86,7 @@ def _cross_entropy(parts: _Parts, one: Instruction) -> bool:
     classes, rows = logits.shape[-1], math.prod(labels.shape)
     column = (*logits.shape[:-1], 1)
     offsets = np.arange(0, rows * classes, classes)
-    places = parts.add(one, neural.places_of, labels, offsets, classes, into=copied(labels, (rows,), np.result_type(offsets, labels.dtype)))
+    places = parts.add(one, neural.places_of, labels, offsets, classes, into=copied(labels, (rows,), np.intp))
     top = parts.add(one, np.maximum.reduce, logits, axis=-1, keepdims=True, into=copied(logits, column))
     shifted = parts.add(one, np.subtract, logits, top, into=copied(logits))
     exponentials = parts.add(one, np.exp, shifted, into=copied(logits))
