@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from funcgrad.errors import ConcretizationError
 from funcgrad.primitive import FUNCTIONS, SCALARS
 
 OPERATORS: dict[str, Any] = {
@@ -73,6 +74,20 @@ def on_numbers(function: Any, scalar: Callable[..., Any], values: Sequence[Any])
 def as_kind(x: Any, kind: Any, dtype: Any) -> Any:
     """A number as one of Python's, one of NumPy's, or an array without axes."""
     return np.asarray(x, dtype) if kind is np.ndarray else kind(x)
+
+
+def whole(x: Any) -> int:
+    """A power of integers that was an integer when a program was recorded.
+
+    Raises:
+        ConcretizationError: the exponent is negative now.
+    """
+    if type(x) is float:
+        raise ConcretizationError(
+            "an integer to a negative power is a float, and this program was recorded with an exponent for which it is an integer: make "
+            "the base or the exponent a float"
+        )
+    return int(x)
 
 
 def picked(condition: bool, x: float, y: float) -> float:

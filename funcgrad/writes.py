@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -15,23 +16,29 @@ import numpy as np
 
 from funcgrad.errors import ConcretizationError, NoRuleError
 from funcgrad.primitive import operation_of
+from funcgrad.tracer import TRACERS
 
 _WRITERS = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
 _LIBRARIES = ("numpy", "scipy.", "funcgrad.scipy.")
 
 
+_BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
+
+
 @functools.cache
 def _writing(function: Callable[..., Any]) -> dict[str, int]:
-    """The parameters that say what a function may write into, with their places."""
+    """The parameters that say what a function may write into, with their places; beyond all others if they have none."""
     tellers = [function]
     with contextlib.suppress(NoRuleError):
         tellers.append(operation_of(function))
     for one in tellers:
         try:
-            names = [*inspect.signature(one).parameters]
+            parameters = inspect.signature(one).parameters.values()
         except (TypeError, ValueError):  # it is in C, which may not tell
             continue
-        return {name: n for n, name in enumerate(names) if name in ("out", "output") or name.startswith("overwrite_")}
+        places = {one.name: n if one.kind in _BY_POSITION else sys.maxsize for n, one in enumerate(parameters)}
+        written = {"out", "output", "distances", "indices"} if "distances" in places else {"out", "output"}
+        return {name: place for name, place in places.items() if name in written or name.startswith("overwrite_")}
     return {}
 
 
@@ -53,7 +60,7 @@ def without_writing(
             if place < len(args):
                 args = (*args[:place], False, *args[place + 1 :])
             options = {key: option for key, option in options.items() if key != name}
-        elif hasattr(value, "shape"):
+        elif any(isinstance(one, np.ndarray) or type(one) in TRACERS for one in (value if isinstance(value, tuple) else (value,))):
             raise ConcretizationError(
                 f"{program}: {function.__name__}(..., {name}=array) would write into an array, and nothing changes in a program: use the "
                 f"value that {function.__name__} returns"

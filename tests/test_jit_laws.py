@@ -54,7 +54,8 @@ def assert_compiles(f: Callable[..., Any], points: list[Any], elsewhere: list[An
 
     assert_same(run(points), f(*copy.deepcopy(points)), tolerance, of_numbers)
     assert_same(run(elsewhere), f(*copy.deepcopy(elsewhere)), tolerance, of_numbers)
-    assert_same(run(points), f(*copy.deepcopy(points)), tolerance, of_numbers)
+    in_columns = [np.asfortranarray(one) if isinstance(one, np.ndarray) and one.ndim > 1 else one for one in points]
+    assert_same(run(in_columns), f(*copy.deepcopy(points)), tolerance, of_numbers)
     larger = [np.concatenate([one, one[..., ::-1]]) if isinstance(one, np.ndarray) and one.ndim else one for one in elsewhere]
     try:
         wanted = f(*copy.deepcopy(larger))

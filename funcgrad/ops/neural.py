@@ -61,6 +61,7 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     Raises:
         InputValueError: an integer label names no class.
     """
+    labels = np.asarray(labels)
     dtype = logits.dtype
     if dtype.char == "e":  # sums over many rows are beyond it
         value, slope = _cross_entropy(logits.astype(np.float32), labels)

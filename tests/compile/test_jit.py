@@ -561,6 +561,16 @@ def test_a_tracer_of_the_code_around_in_a_closure():
     assert grad(lambda w: jit(lambda x: np.sum(x * w))(X))(2.0) == pytest.approx(X.sum(), rel=1e-15)
 
 
+def test_powers_of_integers():
+    power = jit(lambda x, n: x * 10**n)
+    assert power(1.0, 1) == 10.0
+    assert power(1.0, 3) == 1000.0
+    with pytest.raises(ConcretizationError, match="an integer to a negative power is a float"):
+        power(1.0, -3)
+    assert jit(lambda x, n: x * 10.0**n)(1.0, -3) == pytest.approx(1e-3, rel=1e-15)
+    assert jit(lambda x, n: x * 10**n)(1.0, -3) == pytest.approx(1e-3, rel=1e-15)
+
+
 def test_a_training_step_with_its_optimizer():
     rng = np.random.default_rng(0)
     params = {"w": rng.normal(size=(4, 3)), "b": np.zeros(3)}

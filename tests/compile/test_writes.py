@@ -17,6 +17,7 @@ X = np.random.default_rng(0).normal(size=(4, 4)) + 3.0 * np.eye(4)
 WRITING: dict[str, Callable[[Any], Any]] = {
     "add.at": lambda x: np.add.at(x, 0, 1.0),
     "clip, out": lambda x: np.clip(x, 0, 1, out=x),
+    "clip, a tuple of out": lambda x: np.clip(x, 0, 1, out=(x,)),
     "clip, out by position": lambda x: np.clip(x, 0, 1, x),
     "concatenate, out": lambda x: np.concatenate([x, x], 0, out=np.zeros((8, 4))),
     "copyto": lambda x: np.copyto(x, 0.0),
@@ -92,7 +93,11 @@ def test_an_output_of_scipy_is_refused():
     x = X.copy()
     with pytest.raises(ConcretizationError, match=r"gaussian_filter\(..., output=array\) would write into an array"):
         jit(lambda x: ndimage.gaussian_filter(x, 1.0, output=x))(x)
+    with pytest.raises(ConcretizationError, match=r"distance_transform_edt\(..., distances=array\) would write into an array"):
+        jit(lambda x: ndimage.distance_transform_edt(x, distances=np.zeros((4, 4))))(x)
     np.testing.assert_array_equal(x, X)
+    for dtype in (np.float32, np.dtype("f4")):
+        assert jit(lambda x, dtype=dtype: ndimage.gaussian_filter(x, 1.0, output=dtype))(x).dtype == np.float32
 
 
 def test_second_derivatives_of_the_cross_entropy_at_other_labels():

@@ -134,6 +134,20 @@ def test_softmax_cross_entropy_of_many_rows_in_float16(of_weights: bool, compile
     np.testing.assert_allclose(gradient[::5000].astype(float), [[(share - 1.0) / rows, (1.0 - share) / rows]] * 7, rtol=1e-2)
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize("kind", ["u8", ">i8", ">i2", "i1"])
+def test_softmax_cross_entropy_of_labels_and_logits_of_any_integer_and_byte_order(kind: str, compiled: bool):
+    loss = jit(nn.softmax_cross_entropy) if compiled else nn.softmax_cross_entropy
+    wanted = np.mean(np.log(np.exp(SCORES).sum(1)) - SCORES[[0, 1], [2, 0]])
+    assert float(loss(SCORES, A([2, 0]).astype(kind))) == pytest.approx(float(wanted), rel=1e-14)
+    assert float(loss(SCORES.astype(">f8"), A([2, 0]).astype(kind))) == pytest.approx(float(wanted), rel=1e-14)
+    assert float(loss(A([[2, 0], [0, 1]]), A([0, 1]).astype(kind))) == pytest.approx((np.log1p(np.exp(-2.0)) + np.log1p(np.exp(-1.0))) / 2)
+    assert float(loss(np.zeros(3), 2)) == pytest.approx(np.log(3.0), rel=1e-14)
+    assert float(loss(np.tile([1000.0, 0.0], (6, 1)), np.zeros(6, kind))) == 0.0
+    with pytest.raises((InputValueError, ValueError)):
+        loss(np.zeros((2, 0)), np.zeros(2, kind))
+
+
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_shapes_that_would_broadcast_are_refused(name: str):
     f, _ = LOSSES[name]

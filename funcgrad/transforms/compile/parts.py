@@ -42,7 +42,7 @@ def in_parts(program: Program) -> Program:
 
 
 def _is_array(x: Any) -> bool:
-    return type(x) is Variable and x.kind is np.ndarray and x.shape != () and x.dtype.kind == "f"
+    return type(x) is Variable and x.kind is np.ndarray and x.shape != () and x.dtype.kind == "f" and x.dtype.isnative
 
 
 def _relu(parts: _Parts, one: Instruction) -> bool:

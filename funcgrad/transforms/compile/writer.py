@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from funcgrad.instructions import Instruction, Variable, type_of
-from funcgrad.numbers import scalar_of
+from funcgrad.numbers import INTEGERS, scalar_of, whole
 from funcgrad.ops.indexing import elements_of
 from funcgrad.transforms.compile.scalars import Scalars
 from funcgrad.transforms.compile.scatters import add_zero
@@ -119,7 +119,8 @@ class Writer:
         given = [self.text(one) for one in instruction.args]
         scalar = scalar_of(function, [type_of(one) for one in instruction.args])
         if scalar is None or instruction.options:
-            return f"{output.kind.__name__}({self._plain_call(function, given, instruction.options)})"
+            kind = self._constant(whole) if function is INTEGERS["pow"] and output.kind is int else output.kind.__name__
+            return f"{kind}({self._plain_call(function, given, instruction.options)})"
         return f"on_numbers({self._constant(function)}, {self._constant(scalar)}, ({', '.join(given)},))"
 
     def _operands(self, instruction: Instruction) -> list[str]:
