@@ -38,6 +38,7 @@ def general(
         InputValueError: another module has a primitive of that name.
 
     Example:
+        >>> import numpy as np
         >>> from funcgrad import grad
         >>> shares = [lambda t, ans, x, y: t * np.exp(x - ans), lambda t, ans, x, y: t * np.exp(y - ans)]
         >>> logaddexp = general(np.logaddexp, jvps=shares, vjps=shares)  # of operands of one shape: nothing is summed back
@@ -79,6 +80,7 @@ def products(
         InputValueError: another module has a primitive of that name.
 
     Example:
+        >>> import numpy as np
         >>> from funcgrad import grad
         >>> def rules(times):
         ...     return [lambda t, ans, x: times(t, 1.0 / x)], [lambda ct, ans, x: times(ct, 1.0 / x)]

@@ -225,6 +225,7 @@ def checkpoint(f: Callable[P, R], policy: Policy | None = None) -> Callable[P, R
         InputValueError: (from the replay) f returns something of another structure, shape or dtype when it is run again.
 
     Example:
+        >>> import numpy as np
         >>> from funcgrad import grad
         >>> block = checkpoint(lambda x: np.sin(np.sin(np.sin(x))))
         >>> bool(grad(block)(0.5) == grad(lambda x: np.sin(np.sin(np.sin(x))))(0.5))
@@ -326,6 +327,7 @@ def checkpoint_sequential(functions: Sequence[Callable[[Any], Any]], x: Any, seg
         InputValueError: `segments` is less than 1.
 
     Example:
+        >>> import numpy as np
         >>> from funcgrad import grad
         >>> bool(grad(lambda x: checkpoint_sequential([np.sin] * 9, x))(0.0) == 1.0)
         True
