@@ -20,12 +20,10 @@ from funcgrad.tracer import TRACERS
 
 _WRITERS = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
 _LIBRARIES = ("numpy", "scipy.", "funcgrad.scipy.")
-
-
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 
-@functools.cache
+@functools.lru_cache(maxsize=1024)  # some functions of SciPy's wrappers are made by a call
 def _writing(function: Callable[..., Any]) -> dict[str, int]:
     """The parameters that say what a function may write into, with their places; beyond all others if they have none."""
     tellers = [function]
@@ -37,6 +35,7 @@ def _writing(function: Callable[..., Any]) -> dict[str, int]:
         except (TypeError, ValueError):  # it is in C, which may not tell
             continue
         places = {one.name: n if one.kind in _BY_POSITION else sys.maxsize for n, one in enumerate(parameters)}
+        # Those of scipy.ndimage.distance_transform_edt and its like; elsewhere indices are read.
         written = {"out", "output", "distances", "indices"} if "distances" in places else {"out", "output"}
         return {name: place for name, place in places.items() if name in written or name.startswith("overwrite_")}
     return {}
