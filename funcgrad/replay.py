@@ -270,14 +270,15 @@ class Slice:
                 continue
             cotangents[k] = None
             record = records[k - offset]
+            rule = RULES[record[0]]
             if free:
                 records[k - offset] = None  # type: ignore[call-overload]
             if scope is not None:
-                record = RULES[record[0]].lift(record, k, scope)
+                record = rule.lift(record, k, scope)
             if careful:
                 _pull_carefully(cotangent, record, cotangents)
             else:
-                RULES[record[0]].pull(cotangent, record, cotangents)
+                rule.pull(cotangent, record, cotangents)
         return [cotangents[k] for k in range(self.start, self.first)]
 
     def cotangents(self, seeds: Sequence[tuple[int, Any]]) -> Sparse:
@@ -308,11 +309,11 @@ class Slice:
         return quietly(self._push, leaf_tangents, outputs, True) if result is None else result  # type: ignore[no-any-return]
 
     def _push(self, leaf_tangents: Sequence[Any], outputs: Sequence[int], careful: bool = False) -> list[Any]:
-        scope, offset, records = self.recording(), self.offset, self.records
+        scope = self.recording()
         tangents = {self.start + n: tangent for n, tangent in enumerate(leaf_tangents) if tangent is not None}
         is_plain = not careful and scope is None
-        for k in range(self.first, max(outputs, default=-1) + 1):
-            record = records[k - offset]
+        used = self.records[self.first - self.offset : max(outputs, default=-1) + 1 - self.offset]
+        for k, record in enumerate(used, self.first):
             # With one parent, with two, with more; an inner leaf without a parent has None there.
             if record[1] in tangents or (len(record) > 3 and (record[2] in tangents or any(parent in tangents for parent in record[3:-1]))):
                 tangents[k] = RULES[record[0]].push(record, tangents) if is_plain else _push_one(record, k, tangents, scope, careful)

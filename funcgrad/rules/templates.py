@@ -80,8 +80,8 @@ def build(function, otherwise, scalar, on_error, both, left, right, both_stretch
                 if {plain_both}:
                     records.append((both, u._index, v._index, {both}))
                 else:
-                    shapes = () if type(x) is float else x.shape, () if type(y) is float else y.shape, ans.shape
-                    records.append((both_stretched, u._index, v._index, ({both}, *shapes)))
+                    shape_x, shape_y = () if type(x) is float else x.shape, () if type(y) is float else y.shape
+                    records.append((both_stretched, u._index, v._index, ({both}, shape_x, shape_y, ans.shape)))
             else:
                 {for_left}
                 is_number = type(v) in NUMBERS
@@ -142,7 +142,7 @@ def build(function, otherwise, scalar, on_error, both, left, right, both_stretch
 """
 
 PLAIN = {
-    "plain_both": "type(ans) is float or type(x) is type(y) is ndarray and x.shape == y.shape or type(ans) is float64",
+    "plain_both": "type(ans) is float or (x.shape == y.shape if type(x) is type(y) is ndarray else type(ans) is float64)",
     "plain_left": "is_number or type(ans) is float or type(x) is ndarray and x.shape == ans.shape or type(ans) is float64",
     "plain_right": "is_number or type(ans) is float or type(y) is ndarray and y.shape == ans.shape or type(ans) is float64",
 }

@@ -14,6 +14,7 @@ import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -88,13 +89,17 @@ class Surroundings(Own):
             yield from (_attribute_of(value, name) for name in _PARTS[type(value)])
         elif isinstance(value, (set, frozenset)):
             yield frozenset, value, frozenset(value)
+        elif isinstance(value, bytearray):
+            yield bytes, value, bytes(value)
         elif isinstance(value, (list, tuple, collections.deque, dict)):
             yield from self._of_container(value)
         elif isinstance(value, types.ModuleType):
             if not _is_of_library(value.__name__):
                 yield from self._of_dict(value.__dict__, self._names)
         elif isinstance(value, type):
-            yield from ((owner.__dict__.get, name, owner.__dict__[name]) for name, owner in self._in_classes(value))
+            for name, owner, hiding in self._in_classes(value):
+                yield owner.__dict__.get, name, owner.__dict__[name]
+                yield from ((one.__dict__.get, name, None) for one in hiding)
         elif _root(type(value).__module__) == "funcgrad":  # of our own objects the functions that they are made of
             attributes = getattr(value, "__dict__", {})
             yield from self._of_dict(attributes, {name for name, one in attributes.items() if callable(one)})
@@ -112,7 +117,7 @@ class Surroundings(Own):
         """The attributes of an object: its own, those in slots, and those of its classes, which its own may come to hide."""
         attributes = getattr(value, "__dict__", {})
         yield from self._of_dict(attributes, self._names)
-        for name, owner in self._in_classes(type(value)):
+        for name, owner, hiding in self._in_classes(type(value)):
             found = owner.__dict__[name]
             if isinstance(found, types.MemberDescriptorType):
                 yield functools.partial(_slot, value), name, _slot(value, name)
@@ -120,14 +125,18 @@ class Surroundings(Own):
                 yield owner.__dict__.get, name, found
                 if isinstance(attributes, dict):
                     yield attributes.get, name, None
+            yield from ((one.__dict__.get, name, None) for one in hiding)
 
-    def _in_classes(self, cls: type) -> Iterator[tuple[str, type]]:
-        """The names that a class has, each with the class among its bases that has it; not those of libraries."""
+    def _in_classes(self, cls: type) -> Iterator[tuple[str, type, list[type]]]:
+        """The names that a class has, each with the class among its bases that has it, and those that may come to hide it.
+
+        Not those of libraries.
+        """
         bases = [one for one in cls.__mro__ if not _is_of_library(one.__module__)]
         for name in (*self._names, "__call__"):
-            owner = next((one for one in bases if name in one.__dict__), None)
-            if owner is not None:
-                yield name, owner
+            place = next((n for n, one in enumerate(bases) if name in one.__dict__), None)
+            if place is not None:
+                yield name, bases[place], bases[:place]
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         yield from ((values.get, name, values[name]) for name in names if name in values)
@@ -190,40 +199,61 @@ def _attribute_of(value: Any, name: str) -> tuple[Callable[[Any], Any], Any, Any
     return functools.partial(getattr, value), name, getattr(value, name)
 
 
+def _is_installed(module: types.ModuleType) -> bool:
+    """Whether a module lies where packages are installed: nobody changes what is in it while a program runs."""
+    return "site-packages" in Path(getattr(module, "__file__", None) or "").parts
+
+
+_BY_STRINGS = frozenset({"getattr", "attrgetter", "vars", "globals", "__dict__"})
+"""What reads a variable or an attribute by a name that is a constant of the code."""
+
+
 def _names_of(functions: Sequence[Any]) -> set[str]:
     """The names of global variables and attributes in the code of functions and of those that they reach."""
     found: set[str] = set()
-    seen: set[int] = set()
+    seen: dict[int, Any] = {}
+    modules: list[types.ModuleType] = []
     waiting = list(functions)
     while waiting:
         one = waiting.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if isinstance(one, types.CodeType):
-            found.update(one.co_names)
-            waiting += [const for const in one.co_consts if isinstance(const, types.CodeType)]
-        elif isinstance(one, types.FunctionType):
-            waiting += [_contents(cell) for cell in one.__closure__ or ()]
-            if not _is_of_library(one.__globals__.get("__name__")):
-                waiting.append(one.__code__)
-                waiting += [one.__globals__[name] for name in names_in(one.__code__) if name in one.__globals__]
-        elif isinstance(one, types.MethodType):
-            waiting += [one.__func__, one.__self__]
-        elif isinstance(one, functools.partial):
-            waiting += [one.func, *one.args, *one.keywords.values()]
-        elif isinstance(one, (list, tuple, collections.deque)):
-            waiting += list(itertools.islice(one, _WATCHED_LENGTH))
-        elif isinstance(one, dict):
-            waiting += list(itertools.islice(one.values(), _WATCHED_LENGTH))
-        elif isinstance(one, property):
-            waiting.append(one.fget)
-        elif isinstance(one, (classmethod, staticmethod)):
-            waiting.append(one.__func__)
-        elif isinstance(one, type):
-            waiting += [each for base in one.__mro__ if not _is_of_library(base.__module__) for each in base.__dict__.values()]
-        elif not isinstance(one, (types.ModuleType, np.ndarray, Own)) and type(one) not in _ATOMS:
-            is_ours = _root(type(one).__module__) == "funcgrad"
-            waiting += [each for each in getattr(one, "__dict__", {}).values() if callable(each) or not is_ours]
-            waiting.append(type(one))
+        if id(one) not in seen:
+            seen[id(one)] = one
+            if isinstance(one, types.CodeType):
+                found.update(one.co_names)
+                if not _BY_STRINGS.isdisjoint(one.co_names):
+                    found.update(const for const in one.co_consts if isinstance(const, str))
+            elif isinstance(one, types.ModuleType):
+                modules += [] if _is_of_library(one.__name__) or _is_installed(one) else [one]
+            waiting += _reached(one)
+        if not waiting:  # of modules what is named somewhere, which may name more
+            waiting = [value for module in modules for name, value in vars(module).items() if name in found and id(value) not in seen]
     return found
+
+
+def _reached(one: Any) -> list[Any]:
+    """Where else a function's code, or that of an object, may come to be."""
+    if isinstance(one, types.CodeType):
+        return [const for const in one.co_consts if isinstance(const, types.CodeType)]
+    if isinstance(one, types.FunctionType):
+        cells = [_contents(cell) for cell in one.__closure__ or ()]
+        if _is_of_library(one.__globals__.get("__name__")):
+            return cells
+        return [*cells, one.__code__, *(one.__globals__[name] for name in names_in(one.__code__) if name in one.__globals__)]
+    if isinstance(one, types.MethodType):
+        return [one.__func__, one.__self__]
+    if isinstance(one, functools.partial):
+        return [one.func, *one.args, *one.keywords.values()]
+    if isinstance(one, (list, tuple, collections.deque)):
+        return list(itertools.islice(one, _WATCHED_LENGTH))
+    if isinstance(one, dict):
+        return list(itertools.islice(one.values(), _WATCHED_LENGTH))
+    if isinstance(one, property):
+        return [one.fget]
+    if isinstance(one, (classmethod, staticmethod)):
+        return [one.__func__]
+    if isinstance(one, type):
+        return [each for base in one.__mro__ if not _is_of_library(base.__module__) for each in base.__dict__.values()]
+    if isinstance(one, (types.ModuleType, np.ndarray, Own)) or type(one) in _ATOMS:
+        return []
+    is_ours = _root(type(one).__module__) == "funcgrad"
+    return [type(one), *(each for each in getattr(one, "__dict__", {}).values() if callable(each) or not is_ours)]
