@@ -20,6 +20,12 @@ FAMILIES = {name: importlib.import_module(f"{__name__}.{name}") for name in sort
 DIFFERENTIABLE: list[Case] = [case for family in FAMILIES.values() for case in getattr(family, "CASES", [])]
 CONSTANT: list[Case] = [case for family in FAMILIES.values() for case in getattr(family, "CONSTANT", [])]
 ELEMENTWISE = [case for case in DIFFERENTIABLE if case.is_elementwise]
+OF_SCIPY = frozenset(
+    case
+    for name, family in FAMILIES.items()
+    if name.startswith("scipy_")
+    for case in (*getattr(family, "CASES", []), *getattr(family, "CONSTANT", []))
+)
 
 OPERATORS: dict[Any, Callable[..., Any]] = {
     np.add: operator.add, np.subtract: operator.sub, np.multiply: operator.mul, np.divide: operator.truediv, np.power: operator.pow,

@@ -20,7 +20,7 @@ from funcgrad import grad, jvp, vjp
 from funcgrad.errors import NoRuleError
 from funcgrad.primitive import OPERATIONS
 from funcgrad.scipy import special
-from tests.cases.special import BINARY, IN_ORDER, UNARY, Maker
+from tests.cases.scipy_special import BINARY, IN_ORDER, UNARY, Maker
 
 INF = math.inf
 
