@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import collections
 import importlib
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import MappingProxyType, ModuleType
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,155 @@ def test_names_in_strings(settings: Any, monkeypatch: pytest.MonkeyPatch):
     np.testing.assert_array_equal(program(X), X * 2.0)
     monkeypatch.setitem(globals(), "RATE", 5.0)
     np.testing.assert_array_equal(program(X), X * 5.0)
+
+
+def test_attributes_that_come_to_be_there(settings: Any):
+    class Options:
+        pass
+
+    one = Options()
+    given = jit(lambda x: x * getattr(one, "rate", 1.0))
+    of_module = jit(lambda x: x * getattr(settings, "late", 1.0))
+    asked = jit(lambda x: x * 2.0 if hasattr(one, "is_double") else x)
+    for program in (given, of_module, asked):
+        np.testing.assert_array_equal(program(X), X)
+    one.rate, settings.late = 5.0, 3.0  # type: ignore[attr-defined]
+    Options.is_double = True  # type: ignore[attr-defined]
+    np.testing.assert_array_equal(given(X), X * 5.0)
+    np.testing.assert_array_equal(of_module(X), X * 3.0)
+    np.testing.assert_array_equal(asked(X), X * 2.0)
+
+
+def test_modules_that_are_imported_when_the_function_runs(settings: Any):
+    def by_module(x: Any) -> Any:
+        import funcgrad_settings
+
+        return funcgrad_settings.scaled(x)
+
+    def by_name(x: Any) -> Any:
+        from funcgrad_settings import rate
+
+        return x * rate
+
+    programs = [jit(by_module), jit(by_name)]
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 2.0)
+    settings.rate = 3.0
+    for program in programs:
+        np.testing.assert_array_equal(program(X), X * 3.0)
+
+
+def test_modules_that_are_not_as_others():
+    class Lazy(ModuleType):
+        def __getattr__(self, name: str) -> Any:
+            raise RuntimeError(f"{name} is not loaded")
+
+    lazy, odd = Lazy("lazy"), ModuleType("odd")
+    lazy.scale = odd.scale = 2.0  # type: ignore[attr-defined]
+    odd.__file__ = b"no string"  # type: ignore[assignment]
+    del odd.__dict__["__name__"]
+    for module in (lazy, odd):
+        np.testing.assert_array_equal(jit(lambda x: x * module.scale)(X), X * 2.0)  # noqa: B023 - called here
+
+
+def test_methods_that_are_reached_by_super():
+    class Base:
+        scale = 2.0
+
+        def step(self, x: Any) -> Any:
+            return x * self.scale
+
+    class Derived(Base):
+        scale = 1.0
+
+        def step(self, x: Any) -> Any:
+            return super().step(x) + super().scale
+
+    one = Derived()
+    program = jit(lambda x: one.step(x))
+    np.testing.assert_array_equal(program(X), X + 2.0)
+    Base.scale = 5.0
+    np.testing.assert_array_equal(program(X), X + 5.0)
+    Base.step = lambda self, x: -x  # type: ignore[method-assign]
+    np.testing.assert_array_equal(program(X), -X + 5.0)
+
+
+def test_objects_of_every_kind():
+    class Meta(type):
+        rate = 2.0
+
+    class OfMeta(metaclass=Meta):
+        pass
+
+    class Config(dict):  # type: ignore[type-arg]
+        pass
+
+    class Slotted:
+        __slots__ = ("apply",)
+
+    config, user, chain, slotted = Config(), collections.UserDict(a=2.0), collections.ChainMap({"a": 2.0}), Slotted()
+    values = {"a": 2.0}
+    proxy = MappingProxyType(values)
+    config.rate, slotted.apply = 2.0, lambda x: x * RATE  # type: ignore[attr-defined]
+    programs = {
+        "metaclass": jit(lambda x: x * OfMeta.rate),
+        "subclass of dict": jit(lambda x: x * config.rate),  # type: ignore[attr-defined]
+        "UserDict": jit(lambda x: x * user["a"]),
+        "ChainMap": jit(lambda x: x * chain["a"]),
+        "proxy": jit(lambda x: x * proxy["a"]),
+        "slot": jit(lambda x: slotted.apply(x)),  # type: ignore[attr-defined]
+    }
+    for program in programs.values():
+        np.testing.assert_array_equal(program(X), X * 2.0)
+    Meta.rate = config.rate = user["a"] = chain.maps[0]["a"] = values["a"] = 3.0  # type: ignore[attr-defined]
+    slotted.apply = lambda x: x * 3.0  # type: ignore[attr-defined]
+    for name, program in programs.items():
+        np.testing.assert_array_equal(program(X), X * 3.0, err_msg=name)
+
+
+def test_code_that_is_exchanged_in_place():
+    """As reloading editors do."""
+
+    def before(x: Any) -> Any:
+        return x * 2.0
+
+    def after(x: Any) -> Any:
+        return x * 3.0
+
+    program = jit(lambda x: before(x))
+    np.testing.assert_array_equal(program(X), X * 2.0)
+    before.__code__ = after.__code__
+    np.testing.assert_array_equal(program(X), X * 3.0)
+
+
+class Trainer:
+    def __init__(self) -> None:
+        self.epoch, self.losses, self.scale = 0, [], 2.0  # type: ignore[var-annotated]
+        self.step = jit(self._step)
+
+    def _step(self, x: Any) -> Any:
+        RECORDED.append(1)
+        return x * self.scale
+
+    def train(self, x: Any) -> Any:
+        self.epoch += 1
+        self.losses.append(float(self.epoch))
+        return self.step(x)
+
+
+RECORDED: list[int] = []
+
+
+def test_what_other_methods_change_makes_no_new_program():
+    trainer = Trainer()
+    RECORDED.clear()
+    trainer.train(X)
+    before = len(RECORDED)
+    for _ in range(3):
+        np.testing.assert_array_equal(trainer.train(X), X * 2.0)
+    assert len(RECORDED) <= before + 1  # RECORDED itself changes while the first program is recorded
+    trainer.scale = 3.0
+    np.testing.assert_array_equal(trainer.train(X), X * 3.0)
 
 
 def test_bytes_that_can_change():

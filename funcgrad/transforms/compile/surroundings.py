@@ -8,13 +8,13 @@ what would write into one raises, instead of leaving the program behind.
 from __future__ import annotations
 
 import collections
+import dis
 import functools
 import itertools
 import pickle
 import sys
 import types
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,9 @@ _MISSING = object()
 _PARTS: dict[type, tuple[str, ...]] = {
     types.MethodType: ("__func__", "__self__"),
     functools.partial: ("func", "args", "keywords"),
+    collections.UserDict: ("data",),
+    collections.UserList: ("data",),
+    collections.ChainMap: ("maps",),
     property: ("fget",),
     classmethod: ("__func__",),
     staticmethod: ("__func__",),
@@ -49,11 +52,11 @@ class Surroundings(Own):
         self.holds_tracer = False
         self._seen: dict[int, Any] = {}
         self._generators: list[Any] = []
-        self._names = _names_of(functions)
+        self._names, self._asked = _names_of(functions)
         waiting = list(functions)
         while waiting:
             value = waiting.pop()
-            is_fixed = isinstance(value, types.FunctionType) and _is_of_library(value.__globals__.get("__name__"))
+            is_fixed = isinstance(value, types.FunctionType) and _is_fixed(value.__globals__.get("__name__"))
             for read, key, found in self._parts(value):
                 if not is_fixed:
                     self._entries.append((read, key, found))
@@ -71,7 +74,7 @@ class Surroundings(Own):
             return []
         if kind in _ATOMS or kind in TRACERS or isinstance(value, (np.ndarray, np.generic, Own)) or id(value) in self._seen:
             return []
-        if isinstance(value, type) and _is_of_library(value.__module__):
+        if isinstance(value, type) and _is_fixed(value.__module__):
             return []
         self._seen[id(value)] = value
         return [value]
@@ -80,26 +83,28 @@ class Surroundings(Own):
         if isinstance(value, types.FunctionType):
             yield from _cells(value)
             yield from self._of_dict(value.__dict__, value.__dict__)
-            if not _is_of_library(value.__globals__.get("__name__")):
-                yield from self._of_dict(value.__globals__, self._names)
+            if not _is_fixed(value.__globals__.get("__name__")):
+                yield from self._of_names(value.__globals__)
                 absent = (name for name in names_in(value.__code__) if name not in value.__globals__)
                 yield from ((value.__globals__.get, name, None) for name in absent)  # which may come to hide a builtin
-                yield from ((_defaults, value, value.__defaults__), (_keyword_defaults, value, value.__kwdefaults__))
+                yield from ((sys.modules.get, name, sys.modules[name]) for name in _imported_by(value.__code__))
+                yield from (_attribute_of(value, name) for name in ("__code__", "__defaults__", "__kwdefaults__"))
         elif type(value) in _PARTS:
             yield from (_attribute_of(value, name) for name in _PARTS[type(value)])
         elif isinstance(value, (set, frozenset)):
             yield frozenset, value, frozenset(value)
         elif isinstance(value, bytearray):
             yield bytes, value, bytes(value)
-        elif isinstance(value, (list, tuple, collections.deque, dict)):
+        elif isinstance(value, _CONTAINERS):
             yield from self._of_container(value)
+            if not _is_fixed(type(value).__module__):
+                yield from self._of_object(value)
         elif isinstance(value, types.ModuleType):
-            if not _is_of_library(value.__name__):
-                yield from self._of_dict(value.__dict__, self._names)
+            if _root(vars(value).get("__name__")) not in _LIBRARIES:
+                yield from self._of_names(vars(value))
         elif isinstance(value, type):
-            for name, owner, hiding in self._in_classes(value):
-                yield owner.__dict__.get, name, owner.__dict__[name]
-                yield from ((one.__dict__.get, name, None) for one in hiding)
+            yield from self._of_classes(value)
+            yield from self._of_classes(type(value))
         elif _root(type(value).__module__) == "funcgrad":  # of our own objects the functions that they are made of
             attributes = getattr(value, "__dict__", {})
             yield from self._of_dict(attributes, {name for name, one in attributes.items() if callable(one)})
@@ -109,34 +114,35 @@ class Surroundings(Own):
     def _of_container(self, value: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         if len(value) <= _WATCHED_LENGTH:
             yield from (
-                self._of_dict(value, value) if isinstance(value, dict) else ((value.__getitem__, n, one) for n, one in enumerate(value))
+                self._of_dict(value, value)
+                if isinstance(value, (dict, types.MappingProxyType))
+                else ((value.__getitem__, n, one) for n, one in enumerate(value))
             )
         yield len, value, len(value)
 
     def _of_object(self, value: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         """The attributes of an object: its own, those in slots, and those of its classes, which its own may come to hide."""
-        attributes = getattr(value, "__dict__", {})
-        yield from self._of_dict(attributes, self._names)
-        for name, owner, hiding in self._in_classes(type(value)):
-            found = owner.__dict__[name]
+        attributes = getattr(value, "__dict__", None)
+        if isinstance(attributes, dict):
+            yield from self._of_names(attributes)
+        for read, name, found in self._of_classes(type(value)):
+            yield read, name, found
             if isinstance(found, types.MemberDescriptorType):
                 yield functools.partial(_slot, value), name, _slot(value, name)
-            elif name not in attributes:
-                yield owner.__dict__.get, name, found
-                if isinstance(attributes, dict):
-                    yield attributes.get, name, None
-            yield from ((one.__dict__.get, name, None) for one in hiding)
+            elif isinstance(attributes, dict) and name not in attributes:
+                yield attributes.get, name, None
 
-    def _in_classes(self, cls: type) -> Iterator[tuple[str, type, list[type]]]:
-        """The names that a class has, each with the class among its bases that has it, and those that may come to hide it.
-
-        Not those of libraries.
-        """
-        bases = [one for one in cls.__mro__ if not _is_of_library(one.__module__)]
+    def _of_classes(self, cls: type) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        """What a class and its bases have by the names, or may come to have; not what libraries' have."""
+        bases = [one for one in cls.__mro__ if not _is_fixed(one.__module__)]
         for name in (*self._names, "__call__"):
-            place = next((n for n, one in enumerate(bases) if name in one.__dict__), None)
-            if place is not None:
-                yield name, bases[place], bases[:place]
+            if name in self._asked or any(name in one.__dict__ for one in bases):
+                yield from ((one.__dict__.get, name, one.__dict__.get(name)) for one in bases)
+
+    def _of_names(self, values: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
+        """The values of the names, and that those are not there which the code may ask for all the same."""
+        yield from self._of_dict(values, self._names)
+        yield from ((values.get, name, None) for name in self._asked if name not in values)
 
     def _of_dict(self, values: Any, names: Any) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
         yield from ((values.get, name, values[name]) for name in names if name in values)
@@ -171,8 +177,11 @@ def _root(module: Any) -> str:
 _ATOMS = frozenset({type(None), bool, int, float, complex, str, bytes, frozenset, np.float64, types.BuiltinFunctionType, types.CodeType})
 
 
-def _is_of_library(module: Any) -> bool:
-    return _root(module) in _LIBRARIES
+def _is_fixed(module: Any) -> bool:
+    """Whether what is in a module is a library's, be it NumPy's or an installed one's: nobody changes it while a program runs."""
+    root = _root(module)
+    file = vars(sys.modules[root]).get("__file__") if root in sys.modules and root != "__main__" else None
+    return root in _LIBRARIES or (isinstance(file, str) and ("site-packages" in file or "dist-packages" in file))
 
 
 def _cells(function: types.FunctionType) -> Iterator[tuple[Callable[[Any], Any], Any, Any]]:
@@ -187,32 +196,36 @@ def _contents(cell: Any) -> Any:
         return _MISSING
 
 
-def _defaults(function: Any) -> Any:
-    return function.__defaults__
-
-
-def _keyword_defaults(function: Any) -> Any:
-    return function.__kwdefaults__
-
-
 def _attribute_of(value: Any, name: str) -> tuple[Callable[[Any], Any], Any, Any]:
     return functools.partial(getattr, value), name, getattr(value, name)
 
 
 def _is_installed(module: types.ModuleType) -> bool:
     """Whether a module lies where packages are installed: nobody changes what is in it while a program runs."""
-    return "site-packages" in Path(getattr(module, "__file__", None) or "").parts
+    file = getattr(module, "__file__", None) or ""
+    return "site-packages" in file or "dist-packages" in file
 
 
-_BY_STRINGS = frozenset({"getattr", "attrgetter", "vars", "globals", "__dict__"})
+_CONTAINERS = (list, tuple, collections.deque, dict, types.MappingProxyType)
+_BY_STRINGS = frozenset({"getattr", "hasattr", "attrgetter", "vars", "globals", "__dict__"})
 """What reads a variable or an attribute by a name that is a constant of the code."""
+_IMPORT = dis.opmap["IMPORT_NAME"]
+_MAKING = frozenset({"__init__", "__new__", "__post_init__", "__init_subclass__", "__set_name__", "__del__"})
+"""Methods that nobody calls of an object that is there already."""
 
 
-def _names_of(functions: Sequence[Any]) -> set[str]:
-    """The names of global variables and attributes in the code of functions and of those that they reach."""
+def _imported_by(code: types.CodeType) -> list[str]:
+    """The names of modules that a function imports when it runs."""
+    found = [name for name in code.co_names if name in sys.modules] if _IMPORT in code.co_code[::2] else []
+    return found + [name for const in code.co_consts if isinstance(const, types.CodeType) for name in _imported_by(const)]
+
+
+def _names_of(functions: Sequence[Any]) -> tuple[set[str], set[str]]:
+    """The names of global variables and attributes in the code of functions and of those that they reach; and which stand in strings."""
     found: set[str] = set()
+    asked: set[str] = set()
     seen: dict[int, Any] = {}
-    modules: list[types.ModuleType] = []
+    spaces: list[Any] = []
     waiting = list(functions)
     while waiting:
         one = waiting.pop()
@@ -221,39 +234,65 @@ def _names_of(functions: Sequence[Any]) -> set[str]:
             if isinstance(one, types.CodeType):
                 found.update(one.co_names)
                 if not _BY_STRINGS.isdisjoint(one.co_names):
-                    found.update(const for const in one.co_consts if isinstance(const, str))
-            elif isinstance(one, types.ModuleType):
-                modules += [] if _is_of_library(one.__name__) or _is_installed(one) else [one]
+                    asked.update(const for const in one.co_consts if isinstance(const, str) and const.isidentifier())
+                    found |= asked
             waiting += _reached(one)
-        if not waiting:  # of modules what is named somewhere, which may name more
-            waiting = [value for module in modules for name, value in vars(module).items() if name in found and id(value) not in seen]
-    return found
+            spaces += _spaces(one)
+        if not waiting:  # of what is in modules, classes and objects only what is named somewhere, which may name more
+            named = (space[name] for space in spaces for name in found.intersection(space))
+            waiting = list({id(value): value for value in named if id(value) not in seen}.values())
+    return found, asked
 
 
 def _reached(one: Any) -> list[Any]:
-    """Where else a function's code, or that of an object, may come to be."""
+    """Where else a function's code, or that of an object, may come to be, whatever names it has."""
     if isinstance(one, types.CodeType):
         return [const for const in one.co_consts if isinstance(const, types.CodeType)]
     if isinstance(one, types.FunctionType):
         cells = [_contents(cell) for cell in one.__closure__ or ()]
-        if _is_of_library(one.__globals__.get("__name__")):
+        if _is_fixed(one.__globals__.get("__name__")):
             return cells
-        return [*cells, one.__code__, *(one.__globals__[name] for name in names_in(one.__code__) if name in one.__globals__)]
+        modules = [sys.modules[name] for name in _imported_by(one.__code__)]
+        return [*cells, *modules, one.__code__, *(one.__globals__[name] for name in names_in(one.__code__) if name in one.__globals__)]
     if isinstance(one, types.MethodType):
         return [one.__func__, one.__self__]
     if isinstance(one, functools.partial):
         return [one.func, *one.args, *one.keywords.values()]
-    if isinstance(one, (list, tuple, collections.deque)):
-        return list(itertools.islice(one, _WATCHED_LENGTH))
-    if isinstance(one, dict):
-        return list(itertools.islice(one.values(), _WATCHED_LENGTH))
+    if isinstance(one, _CONTAINERS):
+        values = one.values() if isinstance(one, (dict, types.MappingProxyType)) else one
+        return [*itertools.islice(values, _WATCHED_LENGTH), *_special_methods(type(one), _MAKING)]
     if isinstance(one, property):
         return [one.fget]
     if isinstance(one, (classmethod, staticmethod)):
         return [one.__func__]
     if isinstance(one, type):
-        return [each for base in one.__mro__ if not _is_of_library(base.__module__) for each in base.__dict__.values()]
+        return [*_special_methods(one, frozenset()), *_special_methods(type(one), _MAKING)]
     if isinstance(one, (types.ModuleType, np.ndarray, Own)) or type(one) in _ATOMS:
         return []
-    is_ours = _root(type(one).__module__) == "funcgrad"
-    return [type(one), *(each for each in getattr(one, "__dict__", {}).values() if callable(each) or not is_ours)]
+    own = [each for each in getattr(one, "__dict__", {}).values() if callable(each)] if _root(type(one).__module__) == "funcgrad" else []
+    return [*own, *_special_methods(type(one), _MAKING)]
+
+
+def _special_methods(cls: type, without: frozenset[str]) -> list[Any]:
+    """What Python calls unnamed, as operators and `obj(x)`."""
+    return [
+        method
+        for base in cls.__mro__
+        if not _is_fixed(base.__module__)
+        for name, method in base.__dict__.items()
+        if name.startswith("__") and name not in without and isinstance(method, types.FunctionType)
+    ]
+
+
+def _spaces(one: Any) -> list[Any]:
+    """Where what the code names may be found: the variables of a module, the attributes of a class or an object."""
+    if isinstance(one, types.ModuleType):
+        return [] if _is_fixed(vars(one).get("__name__")) else [vars(one)]
+    if isinstance(one, type):
+        return [base.__dict__ for cls in (one, type(one)) for base in cls.__mro__ if not _is_fixed(base.__module__)]
+    if isinstance(one, (types.FunctionType, np.ndarray, Own)) or type(one) in _ATOMS or _root(type(one).__module__) == "funcgrad":
+        return []
+    attributes = getattr(one, "__dict__", None)
+    classes = [base.__dict__ for base in type(one).__mro__ if not _is_fixed(base.__module__)]
+    slots = {name: _slot(one, name) for space in classes for name, each in space.items() if isinstance(each, types.MemberDescriptorType)}
+    return [*classes, slots, *([attributes] if isinstance(attributes, dict) else [])]
