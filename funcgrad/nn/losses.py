@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from funcgrad.errors import InputTypeError, InputValueError
-from funcgrad.mapped import TRACERS, is_wrong
+from funcgrad.errors import InputValueError
+from funcgrad.mapped import TRACERS, inmost, is_wrong
 from funcgrad.nn.activations import softplus
 from funcgrad.ops.elementwise import maximum, minimum
+from funcgrad.ops.neural import floating
 from funcgrad.rules.values import as_array, raw, shape_of
 
 
@@ -17,26 +18,21 @@ def _mean(x: Any) -> Any:
     return np.mean(x) if shape_of(x) else x
 
 
-def _fitting(name: str, what: str, values: Any, target_what: str, targets: Any) -> Any:
-    """The targets (or labels) in the dtype of the values that they go with: unsigned and boolean ones can be negated then, float32 stays.
+def _fitting(name: str, what: str, values: Any, target_what: str, targets: Any) -> tuple[Any, Any]:
+    """Values as floating-point numbers, and the targets (or labels) that they go with in their dtype: float32 stays.
 
     Raises:
         InputTypeError: they are no real numbers.
         InputValueError: the shapes differ. (n, 1) against (n,) would broadcast to an (n, n) of nonsense.
     """
-    if type(targets) not in TRACERS:
-        plain = np.asarray(targets)
-        if plain.dtype.kind not in "biuf":
-            raise InputTypeError(f"{name}: {target_what} must be real numbers, got {plain.dtype}")
-        dtype = getattr(values, "dtype", np.dtype(float))
-        targets = (
-            float(plain) if shape_of(plain) == shape_of(values) == () else plain.astype(dtype if dtype.kind == "f" else float, copy=False)
-        )
+    values, targets = floating(name, what, values), floating(name, target_what, targets)
     if shape_of(targets) != shape_of(values):
         raise InputValueError(
             f"{name}: {what} and {target_what} must be of one shape, got {shape_of(values)} and {shape_of(targets)}: reshape one of them"
         )
-    return targets
+    if type(targets) in TRACERS:
+        return values, targets
+    return values, float(targets) if shape_of(targets) == () else targets.astype(values.dtype, copy=False)
 
 
 def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Any:
@@ -58,11 +54,12 @@ def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Any:
         0.063464
     """
     name = "sigmoid_binary_cross_entropy"
-    labels = _fitting(name, "logits", logits, "labels", labels)
+    logits, labels = _fitting(name, "logits", logits, "labels", labels)
     plain = raw(labels)
     if np.size(plain) and is_wrong(~((np.min(plain) >= 0) & (np.max(plain) <= 1))):
+        known = inmost(plain)
         raise InputValueError(
-            f"{name}: labels must lie between 0 and 1, got {np.min(plain)} to {np.max(plain)} (for -1 and 1: logistic_loss)"
+            f"{name}: labels must lie between 0 and 1, got {np.min(known)} to {np.max(known)} (for -1 and 1: logistic_loss)"
         )
     return _mean(labels * softplus(-logits) + (1.0 - labels) * softplus(logits))
 
@@ -85,10 +82,10 @@ def logistic_loss(scores: Any, labels: Any) -> Any:
         >>> print(round(float(logistic_loss(np.array([2.0, -1000.0]), np.array([1, -1]))), 6))
         0.063464
     """
-    labels = _fitting("logistic_loss", "scores", scores, "labels", labels)
-    plain = as_array(raw(labels))
-    if is_wrong(np.abs(plain) != 1):
-        wrong = plain[np.abs(plain) != 1][0]
+    scores, labels = _fitting("logistic_loss", "scores", scores, "labels", labels)
+    if is_wrong(np.abs(as_array(raw(labels))) != 1):
+        known = np.asarray(inmost(labels))
+        wrong = known[np.abs(known) != 1][0]
         raise InputValueError(f"logistic_loss: labels must be -1 or 1, got {wrong!s} (for 0 and 1: sigmoid_binary_cross_entropy)")
     return _mean(softplus(-labels * scores))
 
@@ -111,7 +108,8 @@ def mse(predictions: Any, targets: Any) -> Any:
         >>> print(mse(np.array([1.0, 2.0]), np.array([1.0, 5.0])))
         4.5
     """
-    error = predictions - _fitting("mse", "predictions", predictions, "targets", targets)
+    predictions, targets = _fitting("mse", "predictions", predictions, "targets", targets)
+    error = predictions - targets
     return _mean(error * error)
 
 
@@ -137,8 +135,9 @@ def huber(predictions: Any, targets: Any, delta: float = 1.0) -> Any:
     References:
         Huber (1964), "Robust estimation of a location parameter".
     """
-    if not delta > 0:
-        raise InputValueError(f"huber: delta must be above 0, got {delta!r}")
-    error = predictions - _fitting("huber", "predictions", predictions, "targets", targets)
+    if shape_of(floating("huber", "delta", delta)) != () or not delta > 0:
+        raise InputValueError(f"huber: delta must be a number above 0, got {delta!r}")
+    predictions, targets = _fitting("huber", "predictions", predictions, "targets", targets)
+    error = predictions - targets
     near = minimum(maximum(error, -delta), delta)
     return _mean(near * (error - 0.5 * near))

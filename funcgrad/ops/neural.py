@@ -18,7 +18,7 @@ from funcgrad.primitive import declare
 from funcgrad.rule import Rule, accumulate
 from funcgrad.rules import unary
 from funcgrad.rules.batching import inner_mapping
-from funcgrad.rules.values import cached_ones, keep, keep_zeros, raw, total
+from funcgrad.rules.values import cached_ones, keep, keep_zeros, raw, shape_of, total
 from funcgrad.staged import Staged
 from funcgrad.tape import Record, Scope
 from funcgrad.tracer import Tracer, innermost_of
@@ -51,6 +51,19 @@ def _strong_gate(t: Any, ans: Any) -> Any:
 relu = unary(_relu, _gate, "x if x > 0.0 or x != x else 0.0", name="relu", strengthen=lambda _: _strong_gate)
 
 
+def floating(name: str, what: str, values: Any) -> Any:
+    """Real numbers as floating-point ones: what is done with them must not wrap around.
+
+    Raises:
+        InputTypeError: they are no real numbers.
+    """
+    values = values if type(values) in TRACERS or isinstance(values, (np.ndarray, np.generic, float)) else np.asarray(values)
+    kind = "f" if isinstance(values, float) else values.dtype.kind
+    if kind not in "biuf":
+        raise InputTypeError(f"{name}: {what} must be real numbers, got {values.dtype}")
+    return values if kind == "f" else values.astype(float) if values.shape or type(values) in TRACERS else float(values)
+
+
 # The value and the slope of the cross-entropy share the exponentials: on plain values the record keeps the slope itself, ready to be
 # multiplied; a replay that is recorded makes it anew out of the logits.
 
@@ -62,28 +75,22 @@ def _cross_entropy(logits: Any, labels: Any) -> tuple[Any, Any]:
         InputValueError: an integer label names no class.
     """
     labels = np.asarray(labels)
-    dtype = logits.dtype
-    if dtype.char == "e":  # sums over many rows are beyond it
-        value, slope = _cross_entropy(logits.astype(np.float32), labels)
-        return dtype.type(value), slope.astype(dtype)
     if labels.ndim == logits.ndim:
         return _of_weights(logits, labels)
-    if labels.ndim != 1:
-        value, slope = _cross_entropy(logits.reshape(labels.size, logits.shape[-1]), labels.ravel())
-        return value, slope.reshape(logits.shape)
-    rows, classes = logits.shape
+    rows, classes = labels.size, logits.shape[-1]
     starts = _starts(rows, classes)
-    places = starts + checked_labels(labels, classes)
+    places = starts + checked_labels(labels, classes).ravel()
     flat = logits.ravel()  # in the order of rows, whatever that of the logits is, and so is all that is made of it
-    tops = flat.take(starts + logits.argmax(-1))  # half of the time of logits.max(-1)
-    shifted = flat.reshape(rows, classes) - tops.reshape(rows, 1)
+    scores = flat.reshape(rows, classes)
+    tops = flat.take(starts + scores.argmax(-1))  # half of the time of scores.max(-1)
+    shifted = scores - tops.reshape(rows, 1)
     slope = np.exp(shifted)
     totals = slope.dot(cached_ones(classes, slope.dtype))
     value = total(np.log(totals) - shifted.ravel().take(places)) / slope.dtype.type(rows)
     totals *= rows
     slope /= totals.reshape(rows, 1)
     slope.ravel()[places] -= 1.0 / rows if rows else 0.0
-    return value, slope
+    return value, slope if logits.ndim == 2 else slope.reshape(logits.shape)
 
 
 def _of_weights(logits: Any, weights: Any) -> tuple[Any, Any]:
@@ -180,17 +187,12 @@ def _with_checked_contents(labels: Any, classes: int) -> Any:
     return checked_labels(np.asarray(labels), classes) if type(labels) not in TRACERS else labels
 
 
-def _mapped_cross_entropy(logits: Any, labels: Any) -> Any:
-    """The same where examples are mapped, composed."""
+def _composed_cross_entropy(logits: Any, labels: Any) -> Any:
+    """The same where examples are mapped, or labels traced."""
     shape = logits.shape
     rows = math.prod(shape[:-1])
-    if labels.shape == shape != ():
+    if labels.shape == shape:
         return np.sum(labels * (logsumexp(logits, -1, True) - logits)) / rows
-    if labels.shape != shape[:-1] or not shape or labels.dtype.kind not in "iu":
-        raise InputValueError(
-            f"softmax_cross_entropy: logits of shape {shape} go with integer labels of shape {shape[:-1]} (classes) or with labels of "
-            f"shape {shape} (weights), got {labels.shape} of dtype {labels.dtype}"
-        )
     labels = _with_checked_contents(labels, shape[-1])
     picked = np.take_along_axis(logits, np.expand_dims(labels, -1), -1)
     return np.sum(logsumexp(logits, -1, True) - picked) / rows
@@ -203,16 +205,16 @@ def _fitting_labels(logits: Any, labels: Any) -> Any:
         InputTypeError, InputValueError: they do not fit the logits.
     """
     shape = logits.shape
-    if labels.shape == shape[:-1] and shape:
-        if labels.dtype.kind not in "iu":
-            raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
-        return labels
-    if labels.shape != shape or not shape:
+    if labels.shape not in (shape[:-1], shape):
         raise InputValueError(
             f"softmax_cross_entropy: logits of shape {shape} go with labels of shape {shape[:-1]} (classes) or {shape} (weights), "
             f"got {labels.shape}"
         )
-    return labels.astype(logits.dtype, copy=False)
+    if labels.shape == shape:
+        return floating("softmax_cross_entropy", "weights", labels).astype(logits.dtype, copy=False)
+    if labels.dtype.kind not in "iu":
+        raise InputTypeError(f"softmax_cross_entropy: labels of shape {labels.shape} must be integers, got {labels.dtype}")
+    return labels
 
 
 def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
@@ -226,7 +228,7 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         A number, in nats.
 
     Raises:
-        InputTypeError: integer-shaped labels that are not integers.
+        InputTypeError: logits that are no real numbers; labels for the rows that are not integers.
         InputValueError: the shapes do not fit, or a label is no class.
 
     Example:
@@ -235,17 +237,24 @@ def softmax_cross_entropy(logits: Any, labels: Any) -> Any:
         0.220095
     """
     values = logits._primal if type(logits) is Tracer else logits
-    is_usual = type(values) is type(labels) is ndarray and labels.dtype.kind in "iu" and labels.shape == values.shape[:-1] and values.ndim
-    if not is_usual:  # of anything else it takes long to say what it is
-        logits = logits if type(logits) in TRACERS else np.asarray(logits, None if type(logits) is ndarray else float)
+    if not (
+        type(values) is type(labels) is ndarray
+        and values.dtype.char in "fdg"
+        and labels.dtype.kind in "iu"
+        and labels.shape == values.shape[:-1]
+        and values.size
+        and values.ndim
+    ):  # of anything else it takes long to say what it is
+        logits = floating("softmax_cross_entropy", "logits", logits)
+        if not shape_of(logits) or not logits.shape[-1]:
+            raise InputValueError(f"softmax_cross_entropy: logits need a last axis, of classes, got shape {shape_of(logits)}")
+        logits = logits if type(logits) in TRACERS else np.asarray(logits)
         labels = labels if type(labels) in TRACERS else np.asarray(labels)
-        if logits.dtype.char == "e":
+        if logits.dtype.char == "e":  # sums over many rows are beyond it
             return softmax_cross_entropy(logits.astype(np.float32), labels).astype(logits.dtype)
-        if OPEN and inner_mapping(logits, labels) is not None:
-            return _mapped_cross_entropy(logits, labels)
-        if type(labels) is Tracer and labels.shape == logits.shape != ():
-            return np.sum(labels * (logsumexp(logits, -1, True) - logits)) / math.prod(logits.shape[:-1])
         labels = _fitting_labels(logits, labels)
+        if type(labels) is Tracer or (OPEN and inner_mapping(logits, labels) is not None):
+            return _composed_cross_entropy(logits, labels)
     if type(logits) is not Tracer:
         return _value_and_slope(logits, labels)[0]
     values, scope = logits._primal, logits._scope

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, jit, jvp, nn, value_and_grad
+from funcgrad import grad, jit, jvp, nn, value_and_grad, vmap
 from funcgrad.errors import InputTypeError, InputValueError
 from funcgrad.testing import check_grads
 
@@ -148,6 +148,45 @@ def test_softmax_cross_entropy_of_labels_and_logits_of_any_integer_and_byte_orde
         loss(np.zeros((2, 0)), np.zeros(2, kind))
 
 
+@pytest.mark.parametrize("compiled", [False, True])
+def test_softmax_cross_entropy_of_integer_logits_keeps_fractions_of_weights(compiled: bool):
+    """By hand: the means of log(e**2 + 1) - 1 and log(1 + e) - 1/2."""
+    loss = jit(nn.softmax_cross_entropy) if compiled else nn.softmax_cross_entropy
+    wanted = (np.log(np.exp(2.0) + 1.0) - 1.0 + np.log(1.0 + np.exp(1.0)) - 0.5) / 2
+    for logits in (A([[2, 0], [0, 1]]), A([[2, 0], [0, 1]], np.uint8), *([] if compiled else [[[2, 0], [0, 1]]])):
+        assert float(loss(logits, np.full((2, 2), 0.5))) == pytest.approx(wanted, rel=1e-14)
+
+
+def test_what_are_no_numbers_and_no_classes():
+    for logits in ([["a", "b"]], A([[1j, 0]])):
+        with pytest.raises(InputTypeError, match="softmax_cross_entropy: logits must be real numbers, got"):
+            nn.softmax_cross_entropy(logits, A([0]))
+    with pytest.raises(InputTypeError, match="softmax_cross_entropy: weights must be real numbers, got complex128"):
+        nn.softmax_cross_entropy(A([[1.0, 2.0]]), A([[1, 5j]]))
+    for logits, labels in ((np.zeros((3, 0)), np.zeros(3, int)), (np.zeros((3, 0)), np.zeros((3, 0))), (np.zeros((0, 0)), []), (1.0, 0)):
+        with pytest.raises(InputValueError, match=r"softmax_cross_entropy: logits need a last axis, of classes, got shape \("):
+            nn.softmax_cross_entropy(logits, labels)
+    for delta in ("a", A([1.0, 2.0])):
+        with pytest.raises((InputTypeError, InputValueError), match="huber: delta must be"):
+            nn.huber(1.0, 0.0, delta=delta)
+
+
+def test_unsigned_predictions_do_not_wrap_around():
+    """By hand: log(1 + exp(-3)), and squares of -2 and 1."""
+    three, one = A([3], np.uint8), A([1], np.uint8)
+    for f in (nn.sigmoid_binary_cross_entropy, vmap(nn.sigmoid_binary_cross_entropy), jit(nn.sigmoid_binary_cross_entropy)):
+        assert float(np.squeeze(f(three, one))) == pytest.approx(math.log1p(math.exp(-3.0)), rel=1e-14)
+    assert float(nn.mse(A([1, 2], np.uint8), A([3, 1], np.uint8))) == 2.5
+    assert float(nn.logistic_loss(three, A([1]))) == pytest.approx(math.log1p(math.exp(-3.0)), rel=1e-14)
+
+
+def test_bad_labels_of_examples():
+    with pytest.raises(InputValueError, match="labels must be -1 or 1, got 2"):
+        vmap(nn.logistic_loss)(np.ones((2, 2)), A([[1, -1], [2, 1]]))
+    with pytest.raises(InputValueError, match=r"labels must lie between 0 and 1, got 0\.0 to 2\.0"):
+        vmap(nn.sigmoid_binary_cross_entropy)(np.ones((2, 2)), A([[1.0, 0.0], [2.0, 1.0]]))
+
+
 @pytest.mark.parametrize("name", ELEMENTWISE)
 def test_shapes_that_would_broadcast_are_refused(name: str):
     f, _ = LOSSES[name]
@@ -164,7 +203,7 @@ def test_bad_labels_are_refused():
         nn.logistic_loss(np.ones(2), ["a", "b"])
     with pytest.raises(InputTypeError, match="targets must be real numbers, got complex128"):
         nn.mse(np.ones(2), A([1j, 0]))
-    with pytest.raises(InputValueError, match="delta must be above 0, got 0"):
+    with pytest.raises(InputValueError, match="delta must be a number above 0, got 0"):
         nn.huber(1.0, 0.0, delta=0)
     with pytest.raises(InputValueError, match="labels must be -1 or 1, got nan"):
         nn.logistic_loss(1.0, math.nan)

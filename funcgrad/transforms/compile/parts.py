@@ -72,7 +72,6 @@ def _cross_entropy(parts: _Parts, one: Instruction) -> bool:
     value, slope = one.output
     if (
         not _is_array(logits)
-        or logits.dtype.char == "e"
         or type(labels) is not Variable
         or labels.kind is not np.ndarray
         or not labels.shape
