@@ -293,7 +293,7 @@ def mapping_scope(label: Label, size: int) -> Iterator[Scope]:
         root = scope.root
         close_scope(scope)
         if root is scope:
-            scope.root = None
+            scope.root = scope.label
             scope.keepers = 0
         if not root.keepers:
             root.holds.release(scope.held)

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import contextvars
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -24,7 +24,7 @@ Record = tuple[Any, ...]
 
 
 class Label:
-    """The name of a transform. It stands where a closed scope had its records: to ask for their number, or to add one, raises."""
+    """The name of a transform. It stands where a closed scope had its records, and the outermost one itself: all one asks of it raises."""
 
     __slots__ = ("name",)
 
@@ -37,9 +37,10 @@ class Label:
             "instead of keeping it elsewhere"
         )
 
-    def append(self, record: Record) -> None:
-        """Raise StaleTracerError."""
-        len(self)
+    def __getattr__(self, attribute: str) -> Any:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        return len(self)
 
 
 class Scope:
@@ -75,7 +76,7 @@ class Scope:
     )
 
     records: Any  # list[Record], or Label once the scope is closed
-    root: Any  # Scope; None once the outermost has ended, lest it refer to itself
+    root: Any  # Scope, or Label once the outermost has ended
     forwards: tuple[Scope, ...]
     watched: dict[int, Any] | None
     start: int
@@ -249,34 +250,19 @@ class Holds(dict[int, np.ndarray]):
         Returns:
             The array; a copy of one on memory that is not NumPy's, which could not be made writeable again.
         """
-        if type(array) is ndarray and array.base is None and array.flags.writeable:  # the hot path: nobody holds it
-            key = id(array)
+        key = id(array)
+        # The hot path: nobody held it, and of several threads only one finds its own number there.
+        if type(array) is ndarray and array.base is None and array.flags.writeable and _counts.setdefault(key, key) is key:
             _set_writeable(array, False)
-            _counts[key] = 1
             self[key] = array
             return array
-        if id(array) in self:
+        if key in self:
             return array
         if not _can_be_held(array):
             return array.copy("K")
         with _locking:
             self._add_with_bases(array)
         return array
-
-    def add_each(self, values: Sequence[Any]) -> list[Any]:
-        """The values, with what `add` returns in place of the arrays among them."""
-        held = []
-        for value in values:
-            if type(value) is ndarray:
-                if value.base is None and value.flags.writeable:
-                    _set_writeable(value, False)
-                    key = id(value)
-                    _counts[key] = 1
-                    self[key] = value
-                else:
-                    value = self.add(value)
-            held.append(value)
-        return held
 
     def _add_with_bases(self, array: Any) -> None:
         """The base first: whether the view can be made writeable again depends on it."""
@@ -285,6 +271,7 @@ class Holds(dict[int, np.ndarray]):
         self._add_with_bases(array.base)
         key, base = id(array), array.base
         count = _counts.get(key, 0)
+        count = 1 if count == key else count
         is_frozen = isinstance(base, np.ndarray) and not base.flags.writeable and id(base) not in _counts
         if count or (array.flags.writeable and not is_frozen):
             _set_writeable(array, False)
@@ -307,13 +294,15 @@ class Holds(dict[int, np.ndarray]):
         with _locking:
             for _ in range(len(self) - first):
                 key, array = self.popitem()  # the last one added
-                count = _counts.pop(key, 1)
-                if count > 1:
+                count = _counts[key]
+                if count > 1 and count != key:
                     _counts[key] = count - 1
-                elif array.base is None:
+                    continue
+                if array.base is None:
                     _set_writeable(array, True)
                 else:
                     _waiting.append(array)
+                del _counts[key]  # after the flag: a thread that saw the array writeable before finds that somebody has it
             if _waiting:  # a view cannot be made writeable while what it views is not
                 _waiting[:] = [view for view in _waiting if not _made_writeable(view)]
 
@@ -338,6 +327,7 @@ def _can_be_held(array: Any) -> bool:
 _set_writeable: Any = np.ndarray.setflags  # called by position: a quarter of the time of `array.flags.writeable = False`
 _locking = threading.RLock()
 _counts: dict[int, int] = {}
+"""How many hold an array, by its identity; that number itself where there is the first one alone, who asked for no lock."""
 _waiting: list[np.ndarray] = []  # views that nobody holds, of arrays that somebody does
 
 
@@ -358,9 +348,7 @@ COPIED_BYTES = 1 << 15
 def protect(array: np.ndarray, scope: Scope) -> np.ndarray:
     """An array for a record to keep until the replay: changing the original in place raises, or leaves what is kept as it was."""
     root = scope.root
-    if root is None:
-        len(scope.records)  # closed: raises
-    elif root.keepers:
+    if root.keepers:
         if array.base is not None and array.nbytes <= COPIED_BYTES:
             return np.array(array)
         return root.holds.add(array)  # type: ignore[no-any-return]

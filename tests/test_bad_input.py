@@ -202,7 +202,7 @@ def test_has_aux_without_aux(transform: Any):
     for f, got in (
         (np.sum, "Tracer|float64|ndarray"),
         (lambda x: [np.sum(x), x], "list"),
-        (lambda x: (np.sum(x), x, x), "tuple"),
+        (lambda x: (np.sum(x), x, x), "a tuple of 3"),
         (lambda x: None, "None"),
     ):
         with pytest.raises(InputTypeError, match=rf"has_aux=True needs a function that returns \(output, aux\), got ({got})"):

@@ -272,3 +272,24 @@ def test_a_view_made_inside_of_what_is_held_stays_held():
     with contextlib.suppress(ValueError):
         whole[:] = 0.0
     np.testing.assert_array_equal(back(1.0)[0], np.arange(12_000.0).reshape(2, 6000).T)
+
+
+@pytest.mark.parametrize("is_first", [True, False], ids=["before the flag", "after the flag"])
+def test_another_thread_that_comes_while_an_array_is_being_held(is_first: bool, monkeypatch: pytest.MonkeyPatch):
+    """The other one's turn comes where the first has not done all that there is to do."""
+    array, first, second = np.zeros(3), tape.Holds(), tape.Holds()
+    set_writeable, waiting = tape._set_writeable, [second]
+
+    def interrupted(one: Any, flag: bool) -> None:
+        if is_first and waiting:
+            waiting.pop().add(one)
+        set_writeable(one, flag)
+        if waiting:
+            waiting.pop().add(one)
+
+    monkeypatch.setattr(tape, "_set_writeable", interrupted)
+    first.add(array)
+    first.release()
+    assert not array.flags.writeable
+    second.release()
+    assert array.flags.writeable

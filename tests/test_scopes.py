@@ -13,8 +13,29 @@ from typing import Any
 import numpy as np
 import pytest
 
-from funcgrad import grad, hessian, jacfwd, jacrev, jvp, linearize, make_tape, nn, stop_gradient, tape, value_and_grad, vjp
-from funcgrad.errors import FuncgradError, StaleTracerError
+from funcgrad import (
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    fori_loop,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jit,
+    jvp,
+    linearize,
+    make_tape,
+    nn,
+    scan,
+    stop_gradient,
+    tape,
+    value_and_grad,
+    vjp,
+    vmap,
+    while_loop,
+)  # fmt: skip
+from funcgrad.errors import ConcretizationError, FuncgradError, StaleTracerError
 from tests.runs import RUNS, Run, each_run
 
 # ------------------------------------------------------------------------------------------------ exceptions
@@ -140,10 +161,24 @@ USES: dict[str, Callable[[Any], Any]] = {
     "jvp": lambda t: jvp(np.sin, (t,), (np.ones(2),)),
     "vjp": lambda t: vjp(np.sin, t),
     "hessian": hessian(np.sum),
+    "matmul": lambda t: t @ t,
+    "jit": lambda t: jit(lambda y: y * 2.0)(t),
+    "vmap": lambda t: vmap(lambda y: y * 2.0)(t),
+    "fori_loop": lambda t: fori_loop(0, 3, lambda i, y: y * 2.0, t),
+    "while_loop": lambda t: while_loop(lambda y: np.sum(y) < 5.0, lambda y: y * 2.0, t),
+    "scan": lambda t: scan(lambda y, x: (y * 2.0, None), t, None, 3)[0],
+    "checkpoint": lambda t: checkpoint(lambda y: y * 2.0)(t),
+    "custom_jvp": lambda t: _custom_jvp(t),
+    "custom_vjp": lambda t: _custom_vjp(t),
     "a tangent": lambda t: jvp(lambda y: y, (np.ones(2),), (t,)),
     "a tangent of linearize": lambda t: linearize(lambda y: y + 0.0, np.ones(2))[1](t),
     "a cotangent": lambda t: vjp(lambda y: y + 0.0, np.ones(2))[1](t),
 }
+
+
+_custom_jvp, _custom_vjp = custom_jvp(lambda x: x * 2.0), custom_vjp(lambda x: x * 2.0)
+_custom_jvp.defjvp(lambda primals, tangents: (primals[0] * 2.0, tangents[0] * 2.0))
+_custom_vjp.defvjp(lambda x: (x * 2.0, None), lambda residuals, ct: (2.0 * ct,))
 
 
 @pytest.mark.parametrize("use", list(USES.values()), ids=list(USES))
@@ -162,6 +197,14 @@ def test_a_tracer_used_after_its_transform_raises(use: Callable[[Any], Any]):
             with pytest.raises(StaleTracerError, match="had ended"):
                 grad(lambda y: np.sum(y * use(stale)))(np.ones(2))  # noqa: B023
             assert tape.thread.scope is None
+
+
+@pytest.mark.parametrize("use", list(USES.values()), ids=list(USES))
+def test_a_mapped_value_used_after_its_mapping_raises(use: Callable[[Any], Any]):
+    left: list[Any] = []
+    vmap(lambda x: (left.append(x), np.sum(x))[1])(np.ones((2, 2)))
+    with pytest.raises((StaleTracerError, ConcretizationError), match=r"had ended|is not one value"):
+        use(left[0])
 
 
 @each_run

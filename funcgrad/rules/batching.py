@@ -263,6 +263,7 @@ def _array_function(self: Mapped, function: Any, types: Any, args: tuple[Any, ..
 
 
 def _array_ufunc(self: Mapped, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    len(self._scope.records)  # raises where the mapping has ended
     if method == "__call__" and not kwargs and ufunc.signature is None:
         return elementwise(ufunc, *inputs)
     if method in ("__call__", "at"):

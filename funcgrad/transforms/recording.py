@@ -80,7 +80,8 @@ def with_aux(name: str, output: Any) -> tuple[Any, Any]:
         InputTypeError: it returned something else.
     """
     if type(output) is not tuple or len(output) != 2:
-        raise InputTypeError(f"{name} with has_aux=True needs a function that returns (output, aux), got {type(output).__name__}")
+        got = f"a tuple of {len(output)}" if type(output) is tuple else type(output).__name__
+        raise InputTypeError(f"{name} with has_aux=True needs a function that returns (output, aux), got {got}")
     return output
 
 

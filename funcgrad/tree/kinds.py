@@ -11,6 +11,8 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any, TypeVar, overload
 
+import numpy as np
+
 from funcgrad.errors import InputTypeError, InputValueError, TreeError
 
 _C = TypeVar("_C", bound=type)
@@ -140,6 +142,9 @@ class _Kinds(dict[type, Kind | None]):
 KINDS = _Kinds((kind.cls, kind) for kind in (DICT, _ORDERED, _DEFAULT, _LIST, _TUPLE, _NONE))
 
 
+_ALWAYS_LEAVES = frozenset({bool, int, float, complex, str, bytes, np.ndarray})
+
+
 def _check_new(cls: Any, what: str) -> None:
     if not isinstance(cls, type):
         raise InputTypeError(f"{what} wants a class, got {cls!r}.")
@@ -157,7 +162,7 @@ def register_node(cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]]
 
     Raises:
         InputTypeError: `cls` is no class.
-        InputValueError: `cls` is registered already.
+        InputValueError: `cls` is registered already, or is that of numbers, arrays or strings, which are leaves.
 
     Example:
         >>> from funcgrad import tree
@@ -168,6 +173,8 @@ def register_node(cls: type, flatten: Callable[[Any], tuple[Iterable[Any], Any]]
         [1.0, 2.0, 3.0]
     """
     _check_new(cls, "register_node")
+    if cls in _ALWAYS_LEAVES or issubclass(cls, np.generic):
+        raise InputValueError(f"register_node: a {cls.__name__} is a leaf wherever it stands; make a class of your own around it.")
 
     def show(aux: Any, parts: list[str]) -> str:
         return f"{cls.__name__}{'' if aux is None else f'[{aux!r}]'}({', '.join(parts)})"

@@ -2,6 +2,7 @@
 
 import dataclasses
 
+import numpy as np
 import pytest
 
 from funcgrad import tree
@@ -75,3 +76,10 @@ def test_static_fields_by_metadata_and_fields_without_init():
 def test_unpickling_where_the_class_is_not_registered():
     with pytest.raises(TreeError, match="complex, which is not registered"):
         tree.treedef._restore(complex, None, ())
+
+
+@pytest.mark.parametrize("cls", [float, int, bool, complex, str, bytes, np.ndarray, np.float32])
+def test_leaves_stay_leaves(cls: type):
+    with pytest.raises(InputValueError, match=f"register_node: a {cls.__name__} is a leaf wherever it stands"):
+        tree.register_node(cls, lambda one: ((), None), lambda aux, parts: None)
+    assert tree.leaves([np.ones(2), 1.0])[1] == 1.0

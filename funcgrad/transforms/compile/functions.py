@@ -18,7 +18,7 @@ from funcgrad.instructions import Instruction, Variable
 from funcgrad.mapped import Mapped, inmost
 from funcgrad.rules.batching import hidden, unhidden
 from funcgrad.staged import Staged
-from funcgrad.tape import Scope
+from funcgrad.tape import Scope, check_open, thread
 from funcgrad.tracer import TRACERS, Tracer, innermost_of
 from funcgrad.transforms.arguments import ones, zeros
 from funcgrad.transforms.batching import vmap
@@ -50,9 +50,11 @@ class Compiled(Own):
 
     def __call__(self, *leaves: Any) -> Any:
         """The output."""
-        for leaf in leaves:
-            if type(leaf) in TRACERS:
-                return self._of_tracers(leaves)
+        traced = [leaf for leaf in leaves if type(leaf) in TRACERS]
+        if traced:
+            for leaf in traced:
+                check_open(leaf._scope, thread.scope, f"jit of {self.name}")
+            return self._of_tracers(leaves)
         entry = self.entry(leaves)
         return self.f(*leaves) if entry is None else tree.unflatten(entry.out_tree, entry.run(leaves))
 

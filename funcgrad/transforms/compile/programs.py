@@ -66,7 +66,7 @@ def recorded(
     finally:
         OPEN.remove(scope)
         close_scope(scope)
-        scope.root = None
+        scope.root = scope.label
         scope.holds.release()
         thread.scope = around
     watched = [one._variable for one in recording.watched]
