@@ -97,7 +97,7 @@ def end_keeping(scope: Scope, kept: Slice | None = None) -> None:
         kept.holds = Holds()
         kept.holds.take_over(root.holds, (record[-1] for record in kept.records))
     if root is scope:
-        scope.root = None
+        scope.root = scope.label
         root.keepers = 0  # slices that are kept replay plain values from here on
     if not root.keepers:
         for tangent in root.orphans:
@@ -120,7 +120,7 @@ def end_forward(scope: Scope, given: Sequence[Any]) -> Scope | None:
     close_scope(scope)
     scope.tangents.clear()
     if root is scope:
-        scope.root = None
+        scope.root = scope.label
         scope.keepers = 0
         scope.orphans.clear()
         scope.holds.release()
@@ -146,14 +146,17 @@ def new_leaves(scope: Scope, values: Sequence[Any]) -> list[Tracer]:
     """The inputs of a transform, each at a position of its own, one behind the other. They are as `across` gives them."""
     records, make = scope.records, scope.make
     index = len(records)
+    hold = scope.root.holds.add
     tracers = []
-    for value in scope.root.holds.add_each(values):  # in a forward scope too: an inner transform may keep it
+    for value in values:
         if type(value) is Tracer:
             check_open(value._scope, scope, scope.name)
             records.append((LEAF.key, value._index, None))
             value = value._primal
         else:
             records.append(CONSTANT_LEAF)
+            if type(value) is ndarray:
+                value = hold(value)  # in a forward scope too: an inner transform may keep it
         tracers.append(make(value, scope, index))
         index += 1
     return tracers
@@ -351,7 +354,7 @@ def _seeded(seeds: Sequence[tuple[int, Any]], start: int, first: int) -> tuple[A
         if index > stop:
             stop = index
     cotangents: Any = [None] * (stop + 1) if 2 * start <= stop else Sparse()
-    for index, seed in seeds:
+    for index, seed in seeds:  # as accumulate does it, without the call: there is one as a rule
         held = cotangents[index]
         cotangents[index] = seed if held is None else held + seed
     return cotangents, stop
@@ -377,12 +380,16 @@ def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:
     """Pull with strong zeros where the plain rule makes a NaN. What the parents held already is set aside meanwhile."""
     held = {parent: cotangents[parent] for parent in record[1:-1]}
     plain = RULES[record[0]]
-    for rule in (plain, plain.strong or plain):
+    for rule in (plain,) if plain.strong is None else (plain, plain.strong):
         for parent in held:
             cotangents[parent] = None
         rule.pull(cotangent, record, cotangents)
         if not any(has_nan(cotangents[parent]) for parent in held):
             break
+    else:
+        if type(cotangent) not in TRACERS and not np.any(cotangent):  # a rule that keeps no zeros, where nothing but zeros comes
+            for parent in held:
+                cotangents[parent] = None
     for parent, before in held.items():
         if before is not None:
             after = cotangents[parent]

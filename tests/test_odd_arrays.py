@@ -123,3 +123,14 @@ def test_jacobians_of_flattening_are_permutations(jacobian: Any):
     x = np.asfortranarray(np.arange(6.0).reshape(2, 3))
     found = jacobian(lambda x: np.ravel(x, order="A"))(x).reshape(6, 6)
     np.testing.assert_array_equal(found @ x.ravel(), np.ravel(x, order="A"))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.float64])
+@pytest.mark.parametrize("shape", [(4096, 3), (64, 64, 3), (1 << 17, 1)])
+def test_the_gradient_of_a_bias_of_many_rows(shape: tuple[int, ...], dtype: Any):
+    """Each row adds the same small number, and all of them 1: in float16 a plain sum stops growing long before."""
+    rows = np.prod(shape[:-1])
+    weight = np.dtype(dtype).type(1.0 / rows)
+    gradient = grad(lambda b: np.sum((np.ones(shape, dtype) + b) * weight))(np.zeros(shape[-1], dtype))
+    assert gradient.dtype == dtype
+    np.testing.assert_allclose(gradient.astype(float), np.ones(shape[-1]), rtol=2e-3 if dtype is np.float16 else 1e-6)

@@ -16,6 +16,8 @@ import pytest
 
 from funcgrad import elementwise_grad, grad, hessian, hvp, jacfwd, jacrev, jvp, linearize, nn, value_and_grad, vjp
 from funcgrad.ops.extremes import logsumexp
+from funcgrad.replay import Sparse, _pull_carefully
+from funcgrad.rule import Rule, accumulate
 
 A = np.array
 X = A([-3.0, 0.0, 4.0])
@@ -298,3 +300,35 @@ def test_error_states_of_numpy_are_as_they_were():
     with pytest.raises(ValueError):
         vjp(np.sqrt, A([0.0]))[1](A([1.0, 2.0]))
     assert np.geterr() == before
+
+
+def test_a_rule_without_strong_zeros_is_asked_once():
+    asked = []
+
+    def pull(cotangent: Any, record: Any, cotangents: Any) -> None:
+        asked.append(cotangent)
+        accumulate(cotangents, record[1], math.nan)
+
+    rule = Rule("makes a NaN", lambda record, tangents: math.nan, pull, lambda record, index, scope: record)
+    cotangents: Any = Sparse()
+    _pull_carefully(1.0, (rule.key, 0, None), cotangents)
+    assert asked == [1.0]
+    assert math.isnan(cotangents[0])
+
+
+NAN, INF = math.nan, math.inf
+MASKED_OUT: list[tuple[str, Callable[[Any], Any], list[list[float]]]] = [
+    ("det", np.linalg.det, [[INF, 0], [0, 1]]),
+    ("inv", np.linalg.inv, [[NAN, 0], [0, 1]]),
+    ("solve", lambda a: np.linalg.solve(a, np.ones(2)), [[NAN, 0], [0, 1]]),
+    ("eigh", lambda a: np.linalg.eigh(a)[0], [[NAN, 0], [0, 1]]),
+    ("pinv", np.linalg.pinv, [[INF, 0], [0, 1]]),
+    ("qr", lambda a: np.linalg.qr(a)[1], [[NAN, 0], [0, 1]]),
+]
+
+
+@pytest.mark.parametrize(("f", "at"), [row[1:] for row in MASKED_OUT], ids=[row[0] for row in MASKED_OUT])
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+def test_nothing_comes_back_through_what_is_masked_out_as_a_whole(f: Any, at: Any):
+    gradient = grad(lambda a: np.sum(np.where(False, f(a), 1.0)) + np.sum(a[1]))(A(at, float))
+    np.testing.assert_array_equal(gradient, [[0, 0], [1, 1]])

@@ -89,10 +89,8 @@ matmul = bilinear(  # of matrices `dot` is a shorter way to the same product
     "x.T.dot(t) if type(t) is type(x) is ndarray else x.T @ t",
     name="matmul_2d",
     call="x.dot(y)",
-    ndim=2,
     otherwise=_matmul_stacked,
 )
-matmul.__name__ = matmul.__qualname__ = "matmul"
 
 
 # ------------------------------------------------------------------------------------------------ dot

@@ -103,6 +103,7 @@ def unary(
         if type(x) is ndarray:
             return ufunc(x)
         if type(x) is Mapped:
+            len(x._scope.records)  # raises where the mapping has ended
             return Mapped(operation(x._primal), x._scope)
         if type(x) is Staged:
             return x.recorded(ufunc, (x,), {})
@@ -197,16 +198,17 @@ def _variant(
             x, y = _product(push_dx, "push_dx", "t", inline), _product(push_dy, "push_dy", "s", inline)
             text |= {"push_x": x, "push_y": y, "push_both": f"{x} + {y}"}
             text |= {"pull_x": _product(dx, "dx", "t", inline), "pull_y": _product(dy, "dy", "t", inline)}
-            own = {"pull_x": "shape_x", "pull_y": "shape_y"}
+            own = {"back_x": "shape_x", "back_y": "shape_y"}
         elif dx is False:
             text |= {"push": _product(push_dy, "push_dy", "t", inline), "pull": _product(dy, "dy", "t", inline)}
-            own = {"pull": "own"}
+            own = {"back": "own"}
         else:
             text |= {"push": _product(push_dx, "push_dx", "t", inline), "pull": _product(dx, "dx", "t", inline)}
-            own = {"pull": "own"}
+            own = {"back": "own"}
+        text |= dict.fromkeys(own, "")
         if stretched:
             text |= {key: f"stretch({value}, shape)" for key, value in text.items() if key.startswith("push")}
-            text |= {key: f"({text[key]}) if {shape} == shape else unbroadcast({text[key]}, {shape})" for key, shape in own.items()}
+            text |= {key: f"if {shape} != shape: part = unbroadcast(part, {shape})" for key, shape in own.items()}
             text |= {key: f"({text[key]}, {', '.join(own.values())}, shape)" for key in ("residual", "lifted")}
         return (BOTH if both else ONE).format(**text)
 
@@ -282,7 +284,6 @@ def bilinear(
     transpose_y: Partial,
     name: str,
     call: str = "function(x, y)",
-    ndim: int | None = None,
     otherwise: Any = None,
 ) -> Any:
     """Define a primitive of the hot path that is linear in each of two arrays, whose shapes the operation need not ask for.
@@ -293,8 +294,7 @@ def bilinear(
         transpose_y: `(ct, x)` -> the cotangent of y.
         name: the primitive's.
         call: a Python expression in arrays x and y with the same value as the function.
-        ndim: with `otherwise`, how many axes both arrays have to have.
-        otherwise: the operation for all other operands.
+        otherwise: the operation for operands that are no two matrices, and whose name this one goes by.
 
     Returns:
         The operation on tracers and arrays.
@@ -315,7 +315,7 @@ def bilinear(
     text = dict.fromkeys(PLAIN, "True")
     if otherwise is not None:
         for case, x, y in (("for_arrays", "x", "y"), ("for_left", "x", "v"), ("for_right", "u", "y")):
-            text[case] = f"if not (type({x}) is type({y}) is ndarray and {x}.ndim == {y}.ndim == {ndim}): return otherwise(u, v)"
+            text[case] = f"if not (type({x}) is type({y}) is ndarray and {x}.ndim == {y}.ndim == 2): return otherwise(u, v)"
     return _two_operands(name, function, (transpose_x, transpose_y), pushes, call, None, keep_zeros_in_sums, text, (False,), otherwise)
 
 
@@ -358,7 +358,7 @@ def _two_operands(
 
     def build(function: Any, arguments: str = "u, v") -> Any:
         operation = builder(OPERATION.format(arguments=arguments, **text))(function, otherwise, on_numbers, on_error, *keys)
-        operation.__name__ = operation.__qualname__ = name
+        operation.__name__ = operation.__qualname__ = getattr(otherwise, "__name__", name)
         operation.variant = build
         return operation
 

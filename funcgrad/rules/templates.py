@@ -160,9 +160,11 @@ def build(dx, dy, push_dx, push_dy):
     def pull(t, record, cotangents):
         _, i, j, {residual} = record
         part = {pull_x}
+        {back_x}
         held = cotangents[i]
         cotangents[i] = part if held is None else held + part
         part = {pull_y}
+        {back_y}
         held = cotangents[j]
         cotangents[j] = part if held is None else held + part
     def lift(record, index, scope):
@@ -180,6 +182,7 @@ def build(dx, dy, push_dx, push_dy):
     def pull(t, record, cotangents):
         _, i, {residual} = record
         part = {pull}
+        {back}
         held = cotangents[i]
         cotangents[i] = part if held is None else held + part
     def lift(record, index, scope):

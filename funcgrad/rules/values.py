@@ -6,6 +6,7 @@ Owns the conversions between operands, residuals and cotangents. Knows no kind a
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -130,18 +131,25 @@ def unbroadcast(cotangent: Any, shape: tuple[int, ...]) -> Any:
     own = cotangent.shape if type(cotangent) is ndarray else shape_of(cotangent)
     if own == shape:
         return cotangent
-    if own[1:] == shape and type(cotangent) is ndarray:  # a bias
-        return total(cotangent)
     extra = len(own) - len(shape)
+    if own[extra:] == shape and type(cotangent) is ndarray:  # a bias
+        return total(cotangent if extra == 1 else cotangent.reshape(math.prod(own[:extra]), *shape))
     axes = (*range(extra), *(extra + axis for axis, size in enumerate(shape) if size == 1 and own[extra + axis] != 1))
     part = cotangent.sum(axis=axes) if type(cotangent) in TRACERS else np.add.reduce(cotangent, axis=axes)
     return part if part.shape == shape else part.reshape(shape)
 
 
+_FEW = 1024
+"""Up to so many numbers a sum by a product is as exact as NumPy's, which adds pairwise."""
+
+
 def total(array: np.ndarray) -> Any:
-    """The sum over the first axis. Of few numbers, or rows of a matrix, as a product, in half of the time of np.add.reduce."""
+    """The sum over the first axis. Of few numbers, or of the rows of a matrix, as a product: half of the time of np.add.reduce, or less."""
     rows = len(array)
-    return cached_ones(rows, array.dtype).dot(array) if rows <= 1024 and array.ndim <= 2 else np.add.reduce(array, 0)
+    if array.ndim == 2 or (array.ndim == 1 and rows <= _FEW):
+        ones = cached_ones(rows, array.dtype) if rows <= _FEW else np.ones(rows, array.dtype)
+        return ones.dot(array)
+    return np.add.reduce(array, 0)
 
 
 @functools.lru_cache(maxsize=64)

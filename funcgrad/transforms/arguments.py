@@ -193,20 +193,29 @@ def _settled_tracer(value: Any, primal: Any) -> Any:
     return value if _type_of(value) is kind and value.dtype == dtype else in_kind(value, kind, dtype)
 
 
+def _are_settled(values: Sequence[Any], primals: Sequence[Any]) -> bool:
+    """Whether values are in the spaces of their primals, and no views: the usual case, in which nothing is to be done."""
+    for value, primal in zip(values, primals, strict=True):
+        if type(primal) is Tracer:
+            primal = primal._primal
+            if type(value) is Tracer:
+                value = value._primal
+        if type(value) is ndarray:
+            if type(primal) is not ndarray or value.base is not None or value.dtype is not primal.dtype:
+                return False
+        elif type(value) is not float or type(primal) is not float:
+            return False
+    return True
+
+
 def settled(values: Sequence[Any], primals: Sequence[Any], given: Sequence[Any] = ()) -> list[Any]:
     """Replayed cotangents or tangents put back into the spaces of their primals: type, dtype, zeros for None; fresh and writeable.
 
     No two share memory, and none is an array of `given`.
     """
-    if not given and len(set(map(id, values))) == len(values):
-        for value, primal in zip(values, primals, strict=True):
-            if type(value) is ndarray:
-                if type(primal) is not ndarray or value.base is not None or value.dtype is not primal.dtype:
-                    break
-            elif type(value) is not float or type(primal) is not float:
-                break
-        else:
-            return list(values)  # the usual case: nothing to do
+    different = set(map(id, values))
+    if len(different) == len(values) and (not given or different.isdisjoint(map(id, given))) and _are_settled(values, primals):
+        return list(values)
     seen = {id(value) for value in given}
     result = []
     for value, primal in zip(values, primals, strict=True):
