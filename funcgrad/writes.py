@@ -10,7 +10,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -18,7 +18,15 @@ from funcgrad.errors import ConcretizationError, NoRuleError
 from funcgrad.primitive import operation_of
 from funcgrad.tracer import TRACERS
 
-_WRITERS = frozenset({np.copyto, np.fill_diagonal, np.place, np.put, np.put_along_axis, np.putmask})
+WRITERS: dict[Any, str] = {
+    np.copyto: "np.where(condition, new, old), or np.broadcast_to(new, shape); for np.full and np.full_like those of funcgrad.numpy",
+    np.fill_diagonal: "np.where(np.eye(n, dtype=bool), value, a)",
+    np.place: "np.where(mask, value, a), or funcgrad.numpy.at(a)[mask].set(values)",
+    np.put: "funcgrad.numpy.at(np.ravel(a))[indices].set(values).reshape(a.shape)",
+    np.put_along_axis: "funcgrad.numpy.at(a)[index].set(values), or np.where",
+    np.putmask: "np.where(mask, values, a)",
+}
+"""What does nothing but write into an array -> what to write instead."""
 _LIBRARIES = ("numpy", "scipy.", "funcgrad.scipy.")
 _BY_POSITION = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
@@ -41,6 +49,11 @@ def _writing(function: Callable[..., Any]) -> dict[str, int]:
     return {}
 
 
+def refuse_writer(function: Any, *args: Any, **options: Any) -> NoReturn:
+    """Raise ConcretizationError, and say what to write instead."""
+    raise ConcretizationError(f"np.{function.__name__} would write a tracer into an array: write a = {WRITERS[function]} instead")
+
+
 def without_writing(
     function: Callable[..., Any], args: tuple[Any, ...], options: dict[str, Any], program: str
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
@@ -51,8 +64,10 @@ def without_writing(
     """
     if isinstance(function, np.ufunc) or not str(getattr(function, "__module__", "")).startswith(_LIBRARIES):
         return args, options
-    if function in _WRITERS or (function is np.nan_to_num and not (options.get("copy", True) if len(args) < 2 else args[1])):
-        operation_of(function)(*args, **options)  # raises, and says what to write instead
+    if function in WRITERS:
+        refuse_writer(function)
+    if function is np.nan_to_num and not (options.get("copy", True) if len(args) < 2 else args[1]):
+        operation_of(function)(*args, **options)  # raises
     for name, place in {"out": len(args), **_writing(function)}.items():
         value = options.get(name, args[place] if place < len(args) else None)
         if name.startswith("overwrite_"):

@@ -303,7 +303,7 @@ def test_chunk_sizes_that_are_none(chunk_size: Any, error: type[Exception]):
         jacrev(np.sin, chunk_size=chunk_size)
 
 
-def test_memory_of_a_chunked_jacobian():
+def test_chunks_that_do_not_divide_the_number_of_rows():
     f = lambda x: np.tanh(np.tanh(x * 2.0))
     x = RNG.normal(size=200)
     close(jacrev(f, chunk_size=7)(x), jacfwd(f)(x))

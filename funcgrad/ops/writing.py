@@ -6,6 +6,7 @@ view of another array.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any, NoReturn
 
@@ -15,16 +16,7 @@ from funcgrad.errors import ConcretizationError
 from funcgrad.ops.indexing import PICK, is_basic
 from funcgrad.primitive import register
 from funcgrad.tracer import Tracer
-
-_INSTEAD: dict[Any, str] = {
-    np.copyto: "np.where(condition, new, old), or np.broadcast_to(new, shape); for np.full and np.full_like those of funcgrad.numpy",
-    np.fill_diagonal: "np.where(np.eye(n, dtype=bool), value, a)",
-    np.place: "np.where(mask, value, a), or funcgrad.numpy.at(a)[mask].set(values)",
-    np.put: "funcgrad.numpy.at(np.ravel(a))[indices].set(values).reshape(a.shape)",
-    np.put_along_axis: "funcgrad.numpy.at(a)[index].set(values), or np.where",
-    np.putmask: "np.where(mask, values, a)",
-}
-"""Function -> what to write instead."""
+from funcgrad.writes import WRITERS, refuse_writer
 
 METHODS: dict[str, str] = {
     "byteswap": "x.astype(dtype)",
@@ -51,16 +43,8 @@ def refuse_method(name: str) -> Callable[..., NoReturn]:
     return refused
 
 
-def _refuse(name: str, instead: str) -> Callable[..., NoReturn]:
-    def refused(*args: Any, **kwargs: Any) -> NoReturn:
-        raise ConcretizationError(f"{name} would write a tracer into an array: write a = {instead} instead")
-
-    refused.__name__ = refused.__qualname__ = name
-    return refused
-
-
-for _function, _instead in _INSTEAD.items():
-    register(_function, _refuse(f"np.{_function.__name__}", _instead))
+for _function in WRITERS:
+    register(_function, functools.partial(refuse_writer, _function))
 
 
 def in_place(symbol: str, operation: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:

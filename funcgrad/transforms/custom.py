@@ -168,8 +168,7 @@ class CustomFunction:
         places = [n for n, one in enumerate(leaves) if type(one) is Tracer]
         constants = [None if type(one) is Tracer else keep(one, scope) for one in leaves]
         values = tuple(one._primal for one in operands)
-        call = Call(self._name, {n: keep(args[n], scope) for n in nondiff_places}, treedef, places, first_own(scope))
-        call.function = self
+        call = Call(self._name, {n: keep(args[n], scope) for n in nondiff_places}, treedef, places, first_own(scope), self)
         plain, saved = call.all_args(values, constants), None
         if OPEN and inner_mapping(plain) is not None:
             with on_behalf(True):  # mapped values may hold tracers of a transform around

@@ -64,9 +64,10 @@ class Call:
 
     __slots__ = ("count", "first", "function", "name", "nondiff", "out_places", "out_tree", "outputs", "places", "treedef")
 
-    function: Any
-
-    def __init__(self, name: str, nondiff: dict[int, Any], treedef: tree.TreeDef, places: list[int], first: int) -> None:
+    def __init__(
+        self, name: str, nondiff: dict[int, Any], treedef: tree.TreeDef, places: list[int], first: int, function: Any = None
+    ) -> None:
+        self.function = function
         self.name, self.nondiff, self.treedef, self.places, self.first = name, nondiff, treedef, places, first
         self.count = len(tree.unflatten(treedef, range(treedef.num_leaves)))
 
