@@ -22,6 +22,7 @@ def main(argv: Sequence[str] | None = None) -> None:
     options.add_out(parser)
     given = parser.parse_args(argv)
     passed = ["--out", str(given.out)] + (["--epochs", str(given.epochs)] if given.epochs else []) + ["--jit"] * given.jit
+    digits.load_or_exit()  # a file that is missing is not to be found out about after moons
     moons.main(passed)
     print()
     digits.main(passed)

@@ -184,16 +184,25 @@ def draw_weights(figure: Figure, params: Params) -> None:
     figure.colorbar(picture, ax=axes, label="weight", fraction=0.025)
 
 
+def load_or_exit(file: Path = DIGITS_FILE) -> Digits:
+    """The digits.
+
+    Raises:
+        SystemExit: if the file is missing or damaged; says what to do.
+    """
+    try:
+        return load_digits(file)
+    except DataFileError as error:
+        raise SystemExit(f"error: {error}") from error
+
+
 def main(argv: Sequence[str] | None = None) -> None:
     """Train, print losses and accuracies, save the pictures."""
     parser = options.make_parser("digits", "Handwritten digits read by a 64-128-10 ReLU network.")
     options.add_training(parser, epochs=EPOCHS, plain_rate=0.2, adaptive_rate=3e-3)
     parser.add_argument("--data", type=Path, default=DIGITS_FILE, metavar="FILE", help="the digits (default: the copy beside this module)")
     given = options.parse_training(parser, argv)
-    try:
-        digits = load_digits(given.data)
-    except DataFileError as error:
-        raise SystemExit(f"error: {error}") from error
+    digits = load_or_exit(given.data)
     plots.make_folder(given.out)
 
     optimizer = options.choose_optimizer(given, given.epochs * batches_an_epoch(digits))

@@ -85,7 +85,7 @@ def draw_times(figure: Figure, comparisons: Sequence[Comparison]) -> None:
     axes.loglog(sizes, [1e3 * one.forward for one in comparisons], "o-", color=plots.ORANGE, label="forward mode: a jvp for each parameter")
     axes.loglog(sizes, [1e3 * one.reverse for one in comparisons], "s-", color=plots.BLUE, label="reverse mode: one pass")
     axes.legend(frameon=False)
-    plots.label(axes, "Time of a full gradient", "parameters", "milliseconds")
+    plots.label(axes, "Time of a full gradient", "parameters (log scale)", "milliseconds (log scale)")
 
 
 def main(argv: Sequence[str] | None = None) -> None:

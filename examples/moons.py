@@ -162,7 +162,7 @@ def draw_boundary(figure: Figure, params: Params, points: NDArray[np.float64], l
 
 
 def main(argv: Sequence[str] | None = None) -> None:
-    """Train three times, print losses and accuracies, save the pictures."""
+    """Train on floats, on arrays and with adam, print losses and accuracies, save the pictures."""
     parser = options.make_parser("moons", "Two half circles told apart by a 2-8-8-1 ReLU network, on Python floats and on arrays.")
     options.add_training(parser, epochs=100, plain_rate=1.0, adaptive_rate=0.03, unit="full-batch steps")
     given = options.parse_training(parser, argv)
@@ -173,14 +173,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     params = init(given.seed)
     steps = given.epochs
     chosen = options.choose_optimizer(given, steps)
-    adam = options.make_optimizer("adam", given.adaptive_rate)
-    runs = {
-        f"Python floats, {given.optimizer}": train(loss_floats, params, floats, chosen, steps, is_compiled=given.jit),
-        f"arrays, {given.optimizer}": train(loss_arrays, to_arrays(params), (points, labels), chosen, steps, is_compiled=given.jit),
-        f"arrays, adam at {given.adaptive_rate:g}": train(
-            loss_arrays, to_arrays(params), (points, labels), adam, steps, is_compiled=given.jit
-        ),
+    kinds = {
+        f"Python floats, {given.optimizer}": (loss_floats, params, floats, chosen),
+        f"arrays, {given.optimizer}": (loss_arrays, to_arrays(params), (points, labels), chosen),
     }
+    if given.optimizer != "adam":
+        adam = options.make_optimizer("adam", given.adaptive_rate)
+        kinds[f"arrays, adam at {given.adaptive_rate:g}"] = (loss_arrays, to_arrays(params), (points, labels), adam)
+    runs = {name: train(*kind, steps, is_compiled=given.jit) for name, kind in kinds.items()}
 
     print(f"Moons, 2-8-8-1 ReLU network, 105 parameters, {counted(steps, 'full-batch step')}")
     shown = spread(steps, first=0)

@@ -110,3 +110,17 @@ def test_main_job_is_moons_and_then_digits(tmp_path):
     assert done.returncode == 0, done.stderr
     assert "moons: " not in done.stderr  # no progress bar: this output is no terminal
     assert done.stdout.index("Moons, 2-8-8-1") < done.stdout.index("Digits, 64-128-10")
+
+
+def test_main_job_does_not_begin_without_the_digits(monkeypatch, tmp_path):
+    missing = tmp_path / "digits.npz"
+    monkeypatch.setattr(both.digits.load_or_exit, "__defaults__", (missing,))
+    monkeypatch.setattr(both.moons, "main", lambda argv: pytest.fail("moons ran, and digits cannot"))
+    with pytest.raises(SystemExit, match="the digits file is missing"):
+        both.main(["--epochs", "1", "--out", str(tmp_path)])
+
+
+def test_moons_trains_with_adam_once(capsys, tmp_path):
+    moons.main(["--epochs", "2", "--optimizer", "adam", "--out", str(tmp_path)])
+    printed = capsys.readouterr().out
+    assert printed.count("arrays, adam") == printed.count("Python floats, adam") == 1
