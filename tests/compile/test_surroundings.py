@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import collections
+import functools
 import importlib
 import sys
 from collections.abc import Iterator
@@ -239,6 +240,132 @@ def test_code_that_is_exchanged_in_place():
     np.testing.assert_array_equal(program(X), X * 2.0)
     before.__code__ = after.__code__
     np.testing.assert_array_equal(program(X), X * 3.0)
+
+
+def test_names_that_are_made_when_the_function_runs():
+    class Net:
+        def __init__(self) -> None:
+            self.kind, self.slope, self.w1, self.w2 = "leaky", 2.0, 1.0, 1.0
+
+        def activated(self, x: Any) -> Any:
+            return getattr(self, "_" + self.kind)(x)
+
+        def weighted(self, x: Any) -> Any:
+            for n in (1, 2):
+                x = x * getattr(self, f"w{n}")
+            return x
+
+        def added(self, x: Any) -> Any:
+            return x * sum(value for value in vars(self).values() if isinstance(value, float))
+
+        def _leaky(self, x: Any) -> Any:
+            return x * self.slope
+
+    net = Net()
+    activated, weighted, added = jit(net.activated), jit(net.weighted), jit(net.added)
+    np.testing.assert_array_equal(activated(X), X * 2.0)
+    np.testing.assert_array_equal(weighted(X), X)
+    np.testing.assert_array_equal(added(X), X * 4.0)
+    net.slope, net.w1 = 3.0, 5.0
+    np.testing.assert_array_equal(activated(X), X * 3.0)
+    np.testing.assert_array_equal(weighted(X), X * 5.0)
+    np.testing.assert_array_equal(added(X), X * 9.0)
+
+
+def test_what_is_called_unnamed(monkeypatch: pytest.MonkeyPatch):
+    class Scaled:
+        def __init__(self, x: Any) -> None:
+            self.x = x * RATE
+
+        def again(self) -> Any:
+            return type(self)(self.x).x
+
+    class Pair(tuple):  # type: ignore[type-arg]
+        def __new__(cls, x: Any) -> Any:
+            return super().__new__(cls, (x * RATE, x))
+
+    class Called:
+        @staticmethod
+        def __call__(x: Any) -> Any:
+            return x * RATE
+
+        part = functools.partialmethod(lambda self, k, x: x * k * RATE, 1.0)
+
+    called, first = Called(), Scaled(X)
+    programs = {
+        "the class of an object": jit(lambda x: Scaled(x).again()),
+        "__new__": jit(lambda x: Pair(x)[0]),
+        "a static __call__": jit(lambda x: called(x)),
+        "a partial method": jit(lambda x: called.part(x)),
+    }
+    wanted = {name: program(X) for name, program in programs.items()}
+    assert first.again() is not None
+    monkeypatch.setitem(globals(), "RATE", 3.0)
+    for name, program in programs.items():
+        power = 2 if name == "the class of an object" else 1
+        np.testing.assert_allclose(program(X), wanted[name] * 1.5**power, rtol=1e-15, err_msg=name)
+
+
+PACKAGE = """
+class Kernel:
+    def __init__(self, scale):
+        self.scale = scale
+
+    def value(self, x):
+        return x * self.scale
+
+class Module:
+    def __call__(self, x):
+        return self.forward(x)
+
+class Pipeline:
+    def __init__(self, steps):
+        self.steps = steps
+
+    def run(self, x):
+        for step in self.steps:
+            x = step.apply(x)
+        return x
+
+def apply(step, x):
+    return step.apply(x)
+"""
+
+
+def test_objects_that_installed_packages_handle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    folder = tmp_path / "site-packages"
+    folder.mkdir()
+    (folder / "funcgrad_installed.py").write_text(PACKAGE, encoding="utf-8")
+    monkeypatch.syspath_prepend(folder)
+    package: Any = importlib.import_module("funcgrad_installed")
+    monkeypatch.setitem(sys.modules, "funcgrad_installed", package)
+
+    class Net(package.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.w = 2.0
+
+        def forward(self, x: Any) -> Any:
+            return x * self.w
+
+    class Step:
+        w = 2.0
+
+        def apply(self, x: Any) -> Any:
+            return x * self.w
+
+    kernel, net, step = package.Kernel(2.0), Net(), Step()
+    pipeline = package.Pipeline([step])
+    programs = {
+        "an object": jit(lambda x: kernel.value(x)),
+        "a class made from one": jit(lambda x: net(x)),
+        "what it is given": jit(lambda x: pipeline.run(x)),
+        "an argument": jit(lambda x: package.apply(step, x)),
+    }
+    for program in programs.values():
+        np.testing.assert_array_equal(program(X), X * 2.0)
+    kernel.scale = net.w = step.w = 3.0  # type: ignore[misc]
+    for name, program in programs.items():
+        np.testing.assert_array_equal(program(X), X * 3.0, err_msg=name)
 
 
 class Trainer:
