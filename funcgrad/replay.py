@@ -386,10 +386,6 @@ def _pull_carefully(cotangent: Any, record: Record, cotangents: Any) -> None:
         rule.pull(cotangent, record, cotangents)
         if not any(has_nan(cotangents[parent]) for parent in held):
             break
-    else:
-        if type(cotangent) not in TRACERS and not np.any(cotangent):  # a rule that keeps no zeros, where nothing but zeros comes
-            for parent in held:
-                cotangents[parent] = None
     for parent, before in held.items():
         if before is not None:
             after = cotangents[parent]

@@ -134,3 +134,13 @@ def test_the_gradient_of_a_bias_of_many_rows(shape: tuple[int, ...], dtype: Any)
     gradient = grad(lambda b: np.sum((np.ones(shape, dtype) + b) * weight))(np.zeros(shape[-1], dtype))
     assert gradient.dtype == dtype
     np.testing.assert_allclose(gradient.astype(float), np.ones(shape[-1]), rtol=2e-3 if dtype is np.float16 else 1e-6)
+
+
+def test_squares_of_small_numbers_under_a_large_factor():
+    """As with the scaled losses of float16: twice the factor would be infinite, twice the product is not."""
+    x, scale = np.array([0.0, 0.001, 0.5], np.float16), np.float16(32768)
+    for f in (np.square, lambda x: x**2):
+        gradient = grad(lambda x, f=f: np.sum(f(x)) * scale)(x)
+        np.testing.assert_allclose(gradient.astype(float), 2 * 32768 * x.astype(float), rtol=1e-3)
+    gradient = vjp(lambda x: x**5, np.array([0.0, 0.1], np.float16))[1](np.full(2, 20000, np.float16))[0]
+    np.testing.assert_allclose(gradient.astype(float), [0.0, 5 * 0.1**4 * 20000], rtol=2e-3)

@@ -30,9 +30,9 @@ def _fitting(name: str, what: str, values: Any, target_what: str, targets: Any) 
         raise InputValueError(
             f"{name}: {what} and {target_what} must be of one shape, got {shape_of(values)} and {shape_of(targets)}: reshape one of them"
         )
-    if type(targets) in TRACERS:
-        return values, targets
-    return values, float(targets) if shape_of(targets) == () else targets.astype(values.dtype, copy=False)
+    if shape_of(targets) == ():
+        return values, targets if type(targets) in TRACERS else float(targets)
+    return values, targets.astype(values.dtype, copy=False)
 
 
 def sigmoid_binary_cross_entropy(logits: Any, labels: Any) -> Any:

@@ -12,7 +12,6 @@ import operator
 from typing import Any
 
 import numpy as np
-from numpy import ndarray
 
 from funcgrad.mapped import TRACERS, is_any
 from funcgrad.numbers import picked
@@ -72,18 +71,14 @@ divide: Any = binary(
 negative = unary(np.negative, lambda t: -t, "-x")
 positive = unary(np.positive, lambda t: t, lambda x: x)
 reciprocal = unary(np.reciprocal, lambda t, ans: -t * (ans * ans))
-# A number goes into a cotangent that is plain: where x is traced, that is one record less. A mapped one may be larger than x.
-square = unary(np.square, lambda t, x: (2.0 * t) * x if type(t) is ndarray else (2.0 * x) * t, "x * x")
+square = unary(np.square, lambda t, x: (2.0 * x) * t, "x * x")  # not 2.0 * t, which may be infinite where x is small
 fabs = unary(np.fabs, lambda t, x: sign(x) * t, abs)
 
 
 def _power_x(t: Any, x: Any, y: Any) -> Any:
     """y * x**(y - 1), and 0 where y is 0, whatever x. There it still depends on y, by 1/x, but where that is infinite."""
     if type(y) is int or type(y) is float:
-        if y == 0:
-            return t * 0.0
-        slope = x if y == 2 else power(x, y - 1)
-        return (y * t) * slope if type(t) is ndarray else (y * slope) * t
+        return (2.0 * x) * t if y == 2 else (y * power(x, y - 1)) * t if y != 0 else t * 0.0
     is_zero = raw(y) == 0
     exponent = y - 1.0  # not y - 1, which is 255 for an unsigned 0
     if is_any(is_zero):

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from funcgrad.primitive import Operation, declare
 from funcgrad.rules.batching import BatchRule
 from funcgrad.rules.nary import Directional, parts_of, recorded, rule_of
-from funcgrad.rules.values import keep_zeros
+from funcgrad.rules.values import keep_zeros, raw
 
 
 def general(
@@ -28,7 +30,8 @@ def general(
         vjps: `(ct, ans, *operands, *static, **options)` -> the cotangent of that argument.
         keeps: what the rules use the values of: "x" (the operands), "ans" (the answer; None otherwise), or both.
         name: the primitive's, if not the function's.
-        strong: jvps and vjps that keep exact zeros zero whatever they are multiplied with.
+        strong: jvps and vjps that keep exact zeros zero whatever they are multiplied with; without them only a tangent or cotangent of
+            nothing but zeros stays zero.
         batch: how it takes mapped values (`funcgrad.rules.batching`); without it they are gone through one by one, in its rules too.
 
     Returns:
@@ -48,13 +51,23 @@ def general(
     """
     name = name or function.__name__
     sees_mapped = batch is not None
-    rule = rule_of(name, *parts_of(jvps, vjps), sees_mapped)
-    if strong is not None:
-        rule.strong = rule_of(name, *parts_of(*strong), sees_mapped)
+    push, pull = parts_of(jvps, vjps)
+    rule = rule_of(name, push, pull, sees_mapped)
+    push, pull = (_as_a_whole(push), _as_a_whole(pull)) if strong is None else parts_of(*strong)
+    rule.strong = rule_of(name, push, pull, sees_mapped)
     kept = keeps.split()
     operation = recorded(name, function, rule, len(jvps), lambda n, traced: "x" in kept, "ans" in kept, batch)
     declare(name, "general", function)
     return operation
+
+
+def _as_a_whole(part: Directional) -> Directional:
+    """A part that makes no NaN of nothing but zeros."""
+
+    def strong(n: int, t: Any, *given: Any) -> Any:
+        return keep_zeros(np.any(raw(t)), part(n, t, *given))
+
+    return strong
 
 
 def products(

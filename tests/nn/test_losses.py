@@ -180,6 +180,16 @@ def test_unsigned_predictions_do_not_wrap_around():
     assert float(nn.logistic_loss(three, A([1]))) == pytest.approx(math.log1p(math.exp(-3.0)), rel=1e-14)
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("name", ELEMENTWISE)
+def test_values_have_the_dtype_of_the_predictions_under_every_transform(name: str, dtype: Any):
+    f, _ = LOSSES[name]
+    predictions = A([0.5, 0.25, 2.0], dtype)
+    for labels in (A([1, 1, 1]), A([True, True, True]), A([1.0, 1.0, 1.0])):
+        for value in (f(predictions, labels), jit(f)(predictions, labels), vmap(f)(predictions[None], labels[None])):
+            assert value.dtype == dtype
+
+
 def test_bad_labels_of_examples():
     with pytest.raises(InputValueError, match="labels must be -1 or 1, got 2"):
         vmap(nn.logistic_loss)(np.ones((2, 2)), A([[1, -1], [2, 1]]))
