@@ -12,10 +12,9 @@ import pytest
 
 from funcgrad import grad, hessian, hvp, jacfwd, jacrev, jvp, vjp
 from funcgrad.errors import DegenerateWarning, NoRuleError
-from tests.witnesses import COARSE, assert_close, differences, inner, like
+from tests.witnesses import COARSE, NUMPY, assert_close, differences, inner, like
 
 A = np.array
-NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2
 TWICE = A([[2.0, 1.0, 1.0], [1.0, 2.0, 1.0], [1.0, 1.0, 2.0]])
 """Eigenvalues 1, 1 and 4, as far as rounding lets them be equal."""
 
@@ -45,7 +44,7 @@ def lower(x: np.ndarray) -> np.ndarray:
         (lambda x: np.linalg.eigh(x, "U")[0], False),
         (lambda x: np.linalg.pinv(x, hermitian=True), True),
         (lambda x: np.linalg.svd(x, hermitian=True, compute_uv=False), True),
-        *([(lambda x: np.linalg.cholesky(x, upper=True), False)] if NUMPY_2 else []),
+        *([(lambda x: np.linalg.cholesky(x, upper=True), False)] if NUMPY >= (2, 0) else []),
     ],
 )
 def test_what_is_not_read_has_no_gradient(function: Any, is_lower: bool, kind: Any):

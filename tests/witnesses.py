@@ -12,6 +12,8 @@ import numpy as np
 
 from funcgrad import tree
 
+NUMPY = tuple(map(int, np.__version__.split(".")[:2]))
+"""NumPy's version: what it does has changed here and there."""
 IS_EXTENDED = np.finfo(np.longdouble).eps < 1e-18
 STEP, DIFFERENCE = (2.0**-12, 1e-10) if IS_EXTENDED else (2.0**-9, 1e-6)
 COARSE_STEP, COARSE = 2.0**-9, 1e-7

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from tests.cases.case import Case, Points, case
-from tests.cases.linalg import NUMPY_2
+from tests.witnesses import NUMPY
 
 points = Points(42)
 real, complex_ = points.real, points.complex
@@ -101,7 +101,7 @@ def _of_kind(kind: Any) -> list[Case]:
     for shape in [(3, 3), (2, 3, 3), (1, 1)]:
         found.append(coarse(np.linalg.cholesky, definite(*shape, kind=kind), note=note))
         x = definite(*shape, kind=kind)
-        if NUMPY_2:
+        if NUMPY >= (2, 0):
             found.append(coarse(np.linalg.cholesky, x, upper=True, note=note and "complex upper"))
         for triangle in ((), ("U",), ("l",)):
             call = lambda f, x, triangle=triangle: _aligned(f, x, *triangle)
@@ -116,7 +116,7 @@ def _of_kind(kind: Any) -> list[Case]:
         found.append(coarse(np.linalg.svd, rectangular(*shape, kind=kind), note=note, call=lambda f, x: _aligned_svd(f, x, False)))
         found.append(coarse(np.linalg.svd, rectangular(*shape, kind=kind), compute_uv=False, note=note and "complex values"))
         x = rectangular(*shape, kind=kind)
-        if NUMPY_2:
+        if NUMPY >= (2, 0):
             found.append(coarse(np.linalg.svdvals, x, note=note))
     for shape in [(3, 3), (2, 4), (2, 4, 2)]:
         found.append(coarse(np.linalg.qr, independent(*shape, kind=kind), note=f"{note} complete", call=_complete_qr))

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from tests.cases.case import Case, Points, case
+from tests.witnesses import NUMPY
 
 points = Points(44)
 real, complex_ = points.real, points.complex
-NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2
 
 
 def regular(*shape: int, kind: Any = real) -> np.ndarray:
@@ -57,7 +57,7 @@ def _norms() -> list[Case]:
     found += [case(np.linalg.norm, real(2, 3, 2)), case(np.linalg.norm, real(2, 3), keepdims=True), case(np.linalg.norm, real())]
     found += [case(np.linalg.norm, 0.7), case(np.linalg.norm, real(0)), case(np.linalg.norm, real(0, 3), axis=1)]
     found += [case(np.linalg.norm, real(3, 0), axis=1)]
-    if NUMPY_2:
+    if NUMPY >= (2, 3):  # NumPy takes no maximum of nothing before
         found.append(case(np.linalg.norm, np.zeros((2, 0, 3)), axis=(1, 2), ord=np.inf))
     for options in ({}, {"axis": 1}, {"axis": (0, 2)}, {"axis": (2, 0), "keepdims": True, "ord": 1}, {"keepdims": True, "ord": np.inf}):
         found += newer("vector_norm", real(2, 3, 2), module=np.linalg, **options)
@@ -142,7 +142,7 @@ def _solves() -> list[Case]:
     found += [coarse(np.linalg.solve, real(0, 2, 2), real(0, 2, 3)), coarse(np.linalg.solve, real(0, 0), real(0, 3))]
     found += [coarse(np.linalg.slogdet, real(0, 2, 2)), coarse(np.linalg.matrix_power, real(2, 3, 3), n=7)]
     vectors = real(2, 3)
-    found.append(coarse(np.linalg.solve, regular(2, 3, 3), vectors[0] if NUMPY_2 else vectors, note="vectors"))
+    found.append(coarse(np.linalg.solve, regular(2, 3, 3), vectors[0] if NUMPY >= (2, 0) else vectors, note="vectors"))
     for p in (None, 2, -2, 1, -1, np.inf, -np.inf, "fro", "nuc"):
         for kind in (real, complex_):
             found.append(coarse(np.linalg.cond, graded(3, 3, kind=kind), p=p, note=f"{p} {kind.__name__}", analytic=False))

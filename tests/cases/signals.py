@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.ops.analysis import signals
 from tests.cases.case import Case, Points, case
+from tests.witnesses import NUMPY
 
 points = Points(41)
 real, positive, complex_ = points.real, points.positive, points.complex
@@ -30,10 +31,9 @@ def _between(first: int, second: int, make: Any) -> list[Case]:
     ]
 
 
-IS_NUMPY_2 = int(np.__version__.partition(".")[0]) >= 2  # in NumPy 1 the sinc of a float32 scalar was a float64
-
 CASES = [
-    *(Case(np.sinc, (x,), is_elementwise=IS_NUMPY_2) for x in (real(2, 3), np.asarray(real()), real(0), 0.7)),
+    # In NumPy 1 the sinc of a float32 scalar was a float64.
+    *(Case(np.sinc, (x,), is_elementwise=NUMPY >= (2, 0)) for x in (real(2, 3), np.asarray(real()), real(0), 0.7)),
     case(np.sinc, np.array([2e-3, -1e-3, 0.3, -2.0, 5.5]), note="near zero and far", analytic=False),
     case(np.sinc, complex_(3), note="complex", analytic=False),
     case(np.sinc, 1e-3 * complex_(2, 2), note="complex near zero", analytic=False),
