@@ -9,6 +9,7 @@ import pytest
 
 from funcgrad import grad, jvp, vjp
 from funcgrad.errors import ConcretizationError, NoRuleError
+from tests.witnesses import NUMPY
 
 NORMS: dict[Any, float] = {None: 0.0, "backward": 0.0, "ortho": 0.5, "forward": 1.0}
 A = np.array
@@ -138,7 +139,7 @@ def test_several_axes_that_do_not_fit():
         _sum(np.fft.rfft2, axes=(0, -2))(EVEN.reshape(2, 3))
 
 
-@pytest.mark.skipif(int(np.__version__.partition(".")[0]) < 2, reason="NumPy 1 has no out=")
+@pytest.mark.skipif(NUMPY < (2, 0), reason="NumPy 1 has no out=")
 def test_out_is_refused():
     with pytest.raises(ConcretizationError, match="out=array"):
         _sum(np.fft.fft, out=np.zeros(6, complex))(EVEN)

@@ -381,7 +381,7 @@ def test_residuals_of_a_line_through_points():
 # ------------------------------------------------------------------------------------------------ products
 
 
-@pytest.mark.skipif(tuple(map(int, np.__version__.split(".")[:2])) >= (2, 5), reason="NumPy 2.5 has no cross product in the plane")
+@pytest.mark.skipif(NUMPY >= (2, 5), reason="NumPy 2.5 has no cross product in the plane")
 @pytest.mark.filterwarnings("ignore:Arrays of 2-dimensional vectors:DeprecationWarning")
 @pytest.mark.parametrize("shapes", [((2,), (2,)), ((2,), (3,)), ((4, 3), (2,)), ((4, 2), (4, 2))], ids=str)
 def test_cross_of_vectors_in_the_plane(shapes: Any):

@@ -15,7 +15,7 @@ from funcgrad import grad, jvp, tree, vjp, vmap
 from funcgrad import numpy as fnp
 from funcgrad.errors import ConcretizationError
 from funcgrad.rules import batching
-from tests.witnesses import like
+from tests.witnesses import NUMPY, like
 
 _NAN = np.nan
 
@@ -293,7 +293,7 @@ def test_either_operand_may_be_the_same_for_all(name: str, axes: tuple[int | Non
 
 
 def test_weights_of_quantiles_may_be_mapped() -> None:
-    if np.lib.NumpyVersion(np.__version__) < "2.0.0":
+    if NUMPY < (2, 0):
         pytest.skip("NumPy 1 has no weights")
 
     def f(x: Any, w: Any) -> Any:

@@ -18,6 +18,7 @@ from funcgrad import grad, jacfwd
 from funcgrad.errors import ConcretizationError, FuncgradError, NoRuleError
 from funcgrad.ops import reductions
 from tests.runs import each_transform
+from tests.witnesses import NUMPY
 
 A = np.array
 
@@ -267,7 +268,7 @@ def test_several_axes_where_the_order_matters_are_refused_as_by_numpy():
         grad(lambda x: np.sum(np.subtract.reduce(x, axis=(0, 1))))(np.ones((2, 3, 2)))
 
 
-@pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 knows no correction")
+@pytest.mark.skipif(NUMPY < (2, 0), reason="NumPy 1 knows no correction")
 def test_two_ways_to_say_the_degrees_of_freedom_are_refused_as_by_numpy():
     with pytest.raises(ValueError, match="ddof and correction"):
         grad(lambda x: np.var(x, ddof=1, correction=1))(np.ones(3))

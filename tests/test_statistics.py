@@ -10,6 +10,7 @@ import pytest
 
 from funcgrad import grad, hessian, jacfwd, jacrev, jvp, vjp
 from funcgrad.errors import ConcretizationError, NoRuleError
+from tests.witnesses import NUMPY
 
 A = np.array
 NAN = np.nan
@@ -48,7 +49,7 @@ def test_quantiles_in_the_place():
     assert grad(lambda q: np.nanquantile(with_nan, q))(1.0) == 12.0
 
 
-@pytest.mark.skipif(np.lib.NumpyVersion(np.__version__) < "2.0.0", reason="NumPy 1 has no weights here")
+@pytest.mark.skipif(NUMPY < (2, 0), reason="NumPy 1 has no weights here")
 def test_weighted_quantiles():
     x, weights = A([5.0, 1.0, 3.0]), A([1.0, 2.0, 4.0])
 

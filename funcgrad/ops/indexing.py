@@ -97,7 +97,7 @@ def names_once(index: Any) -> bool:
 
 def scattered(x: Any, shape: tuple[int, ...], index: Any, is_unique: bool = False) -> Any:
     """Zeros of a shape, with each element of a plain x added where the index says."""
-    out = np.zeros(shape, x.dtype if type(x) is np.ndarray or isinstance(x, np.generic) else np.float64)
+    out = np.zeros(shape, x.dtype if isinstance(x, (np.ndarray, np.generic)) else np.float64)
     if type(index) in _BASIC or is_unique or names_once(index):
         out[index] = x
     else:

@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.ops import neural
 from tests.cases.case import Case, Points, case
+from tests.witnesses import NUMPY
 
 points = Points(20)
 real, other, positive, unit, above_one, divisor = points.real, points.other, points.positive, points.unit, points.above_one, points.divisor
@@ -93,7 +94,7 @@ CASES += [
 if np.sign(3 + 4j) != 1:
     CASES += [case(np.sign, points.complex(2, 3), note="complex", analytic=False)]
 
-_CLIP = (np.core if np.__version__ < "2" else np._core).umath.clip
+_CLIP = (np.core if NUMPY < (2, 0) else np._core).umath.clip
 CASES += [
     case(_CLIP, np.array([-1.5, -0.4, 0.3, 1.7]), call=lambda f, x: f(x, -1.0, 1.0), note="the ufunc"),
     case(_CLIP, real(2, 1), real(3) - 4.0, call=lambda f, x, low: f(x, low, 0.5), note="the ufunc, bound"),

@@ -7,10 +7,11 @@ from typing import Any
 import numpy as np
 
 from tests.cases.case import Case, Points, case
+from tests.witnesses import NUMPY
 
 points = Points(31)
 real, complex_ = points.real, points.complex
-IS_WIDE = int(np.__version__.partition(".")[0]) >= 2  # NumPy 1 transforms in double precision only
+IS_WIDE = NUMPY >= (2, 0)  # NumPy 1 transforms in double precision only
 
 
 def _transform(function: Any, args: list[Any], **options: Any) -> list[Case]:

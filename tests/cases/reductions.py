@@ -8,6 +8,7 @@ import numpy as np
 
 from funcgrad.ops import extremes
 from tests.cases.case import Case, Points, case
+from tests.witnesses import NUMPY
 
 points = Points(23)
 real = points.real
@@ -57,7 +58,7 @@ CASES += [
       for f in (np.sum, np.mean, np.prod, np.var, np.std, np.cumsum) for axis in (None, 0)),
     case(np.add.reduce, real(2, 3), where=_SOME, initial=1.0), case(np.var, real(2, 3), where=_SOME, ddof=1),
 ]  # fmt: skip
-if int(np.__version__.partition(".")[0]) >= 2:
+if NUMPY >= (2, 0):
     CASES += [
         case(np.var, real(2, 3), real(2, 1), call=lambda f, x, m: f(x, axis=1, mean=m), note="mean"),
         case(np.std, real(2, 3), axis=0, correction=1), case(np.std, real(2, 3), call=lambda f, x: f(x, mean=x.mean()), note="own mean"),

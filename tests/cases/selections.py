@@ -6,6 +6,7 @@ import numpy as np
 
 from funcgrad.ops.arrays import selections
 from tests.cases.case import Points, case
+from tests.witnesses import NUMPY
 
 points = Points(32)
 real, other = points.real, points.other
@@ -82,7 +83,7 @@ CASES = [
     case(np.delete, points.complex(3), obj=1, note="complex", analytic=False),
     case(np.resize, points.complex(3), new_shape=5, note="complex", analytic=False),
 ]  # fmt: skip
-if np.lib.NumpyVersion(np.__version__) >= "2.2.0":
+if NUMPY >= (2, 2):
     CASES += [
         case(np.trim_zeros, BOX, call=lambda f, x: f(x * (BOX != 0)), note="2d"),
         case(np.trim_zeros, BOX, call=lambda f, x: f(x * (BOX != 0), "b", axis=1), note="2d, one axis"),

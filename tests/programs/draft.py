@@ -13,11 +13,12 @@ from typing import Any
 import numpy as np
 
 from tests.programs.program import NAMESPACE, Program, Step
+from tests.witnesses import NUMPY
 
 Values = dict[str, Any]
 LARGEST, MOST = 20.0, 48
 """What a value and the number of elements of a variable may be."""
-HAS_NARROW = int(np.__version__.split(".")[0]) >= 2
+HAS_NARROW = NUMPY >= (2, 0)
 """Whether there is float32 in programs: in NumPy 1 a number of it becomes float64 where it meets a Python float, but an array does not."""
 
 

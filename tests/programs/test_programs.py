@@ -20,6 +20,7 @@ from tests.programs.elementwise import table
 from tests.programs.generator import Trial, trial
 from tests.programs.program import NAMESPACE, all_steps
 from tests.programs.shrinking import Fault, fault_of, literal, report, shrunk
+from tests.witnesses import NUMPY
 
 FIRST, COUNT = int(os.environ.get("FUNCGRAD_PROGRAMS_FROM", "0")), int(os.environ.get("FUNCGRAD_PROGRAMS", "2000"))
 CHUNKS = 40
@@ -27,7 +28,7 @@ SHOWN = 3
 """How many faults of a chunk are shown."""
 
 
-@pytest.mark.skipif(np.__version__ < "2", reason="NumPy 1 gives scalars of single precision another dtype by their value")
+@pytest.mark.skipif(NUMPY < (2, 0), reason="NumPy 1 gives scalars of single precision another dtype by their value")
 @pytest.mark.parametrize("chunk", range(CHUNKS))
 def test_random_programs(chunk: int):
     found = []

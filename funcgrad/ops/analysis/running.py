@@ -210,7 +210,6 @@ _OPERATIONS: dict[Any, Any] = {
     np.unwrap: unwrap,
     getattr(np, "cumulative_sum", None): _cumulative(np.cumsum, 0.0),
     getattr(np, "cumulative_prod", None): _cumulative(cumprod, 1.0),
-    getattr(np, "trapezoid", None): trapezoid,
-    None if hasattr(np, "trapezoid") else np.trapz: trapezoid,  # type: ignore[attr-defined]  # where there are both, it calls the other
+    getattr(np, "trapezoid", None) or np.trapz: trapezoid,  # type: ignore[attr-defined]  # where NumPy has both, trapz calls this
 }
 register_all(_OPERATIONS)

@@ -50,11 +50,9 @@ class Compiled(Own):
 
     def __call__(self, *leaves: Any) -> Any:
         """The output."""
-        traced = [leaf for leaf in leaves if type(leaf) in TRACERS]
-        if traced:
-            for leaf in traced:
-                check_open(leaf._scope, thread.scope, f"jit of {self.name}")
-            return self._of_tracers(leaves)
+        for leaf in leaves:
+            if type(leaf) in TRACERS:
+                return self._of_tracers(leaves)
         entry = self.entry(leaves)
         return self.f(*leaves) if entry is None else tree.unflatten(entry.out_tree, entry.run(leaves))
 
@@ -95,6 +93,9 @@ class Compiled(Own):
             return self._others[key]
 
     def _of_tracers(self, leaves: Sequence[Any]) -> Any:
+        for leaf in leaves:
+            if type(leaf) in TRACERS:
+                check_open(leaf._scope, thread.scope, f"jit of {self.name}")
         innermost = innermost_of(leaves)
         if type(innermost) is Staged or any(type(inmost(leaf)) is Staged for leaf in leaves):
             return self.f(*leaves)  # inside of another program: a part of that
